@@ -141,7 +141,7 @@ class RefinementSettings:
     fit_intercept: bool = True
     huber_delta: float | None = None
     sample_weight: ArrayLike | None = None
-    candidates: str = "cross"
+    method: str = "cross"
     climb: bool = True
     sketch_dim: int | str | None = "auto"
     n_candidates: int | None = None
@@ -156,7 +156,7 @@ class RefinementSettings:
 
     def check(self, owner: str) -> None:
         """Raise ArgumentError unless every option follows its rule."""
-        check_choice(self.candidates, "candidates", owner, ("cross", "gaussian"))
+        check_choice(self.method, "method", owner, ("cross", "gaussian"))
         check_choice(self.climb, "climb", owner, (True, False))
         check_choice(self.bias, "bias", owner, (True, False))
         check_integer(self.max_iter, "max_iter", owner, low=0)
@@ -277,9 +277,9 @@ class GateExchange:
     def _candidates(self, model: _Model) -> ActivationPatterns:
         """Draw gates, and add those to which the best of them climb; none with a pattern that the model has."""
         settings, bias = self.settings, self.settings.bias
-        sketch_dim = settings.sketch_dim if settings.candidates == "cross" else None
+        sketch_dim = settings.sketch_dim if settings.method == "cross" else None
         assert settings.n_candidates is not None
-        drawn = sample_gates(self.X, settings.n_candidates, settings.candidates, sketch_dim, bias, self.rng)
+        drawn = sample_gates(self.X, settings.n_candidates, settings.method, sketch_dim, bias, self.rng)
         fresh = activation_patterns(self.X, drawn)
         if settings.climb:
             theta = model.problem.datafit.residual(model.result.fitted)

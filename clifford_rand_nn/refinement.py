@@ -36,7 +36,7 @@ def refine_gates(
         As in `GatedReLUProblem`.
     gates : Gates, (directions (d, m), offsets (m,)) or "exhaustive"
         To begin with; of gates with equal patterns one is kept.
-    candidates : {"cross", "gaussian"}
+    method : {"cross", "gaussian"}
         Method of `sample_gates` for the draws.
     climb : bool
         Whether candidates move to a higher price, by gradient ascent on a soft gate. They are then no cross products.

@@ -46,7 +46,7 @@ def draw() -> Any:
     X, y = made_rows(240)
     figure = Figure(figsize=(11, 7.2), layout="constrained")
     axes = figure.subplots(2, 3).ravel()
-    few = ConvexNetworkClassifier(gates="cross", n_neurons=6).fit(X, y)
+    few = ConvexNetworkClassifier(gates="row_spanned", n_neurons=6).fit(X, y)
     DecisionRegionsDisplay.from_estimator(few, X, y, ax=axes[0], title="regions, planes, the rows that span them")
     signs = np.where(y == "inside", 1.0, -1.0)
     with_constant = np.column_stack([X, np.ones(len(X))])  # biases inside the norm

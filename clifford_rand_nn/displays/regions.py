@@ -62,7 +62,7 @@ class DecisionRegionsDisplay:
     >>> from matplotlib.figure import Figure
     >>> from clifford_rand_nn import ConvexNetworkClassifier, DecisionRegionsDisplay, spiral
     >>> X, y = spiral()
-    >>> model = ConvexNetworkClassifier(n_neurons=8, gates="cross").fit(X, y)
+    >>> model = ConvexNetworkClassifier(n_neurons=8, gates="row_spanned").fit(X, y)
     >>> drawn = DecisionRegionsDisplay.from_estimator(model, X, y, resolution=50, ax=Figure().subplots())
     >>> drawn.ax_.get_legend_handles_labels()[1]
     ['-1', '1', 'rows that span a plane']

@@ -246,7 +246,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
             beta=self.beta_,
             bias=self._free_bias,
             **self._options(task),
-            candidates="gaussian" if self.gates == "gaussian" else "cross",
+            method="gaussian" if self.gates == "gaussian" else "cross",
             sketch_dim=self.sketch_dim,
             max_gates=max(self.n_gates, len(gates)),
             max_iter=self.n_refinements,

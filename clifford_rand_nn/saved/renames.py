@@ -4,7 +4,8 @@ from typing import Any
 
 RENAMED_VERSION = 17  # the first whose files have the names of today
 _NAMES = {"rounds": "max_metric_iter", "refine": "n_refinements"}
-_VALUES: dict[str, dict[Any, Any]] = {"bias": {"penalised": "penalized"}}
+_VALUES: dict[str, dict[str, str]] = {"bias": {"penalised": "penalized"}}
+_GATES = {"free": "optimized", "cross": "row_spanned"}  # of tuning-free networks
 
 
 def with_new_names(meta: dict[str, Any]) -> dict[str, Any]:
@@ -16,7 +17,8 @@ def with_new_names(meta: dict[str, Any]) -> dict[str, Any]:
     if meta["version"] >= RENAMED_VERSION:
         return meta
     params = {_NAMES.get(name, name): value for name, value in meta["params"].items()}
-    for name, values in _VALUES.items():
+    gates = {"gates": _GATES} if meta["estimator"].startswith("ConvexNetwork") else {}
+    for name, values in (_VALUES | gates).items():
         if isinstance(params.get(name), str):
             params[name] = values.get(params[name], params[name])
     return meta | {"params": params}

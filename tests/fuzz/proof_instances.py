@@ -53,7 +53,7 @@ def instance(rng, family, outputs=2):
 def _model(rng, family, classes, loss, options):
     beta, side = float(10.0 ** rng.uniform(-6, 0)), "Classifier" if classes else "Regressor"
     if family == "network":
-        few = {"n_neurons": int(rng.integers(1, 8)), "gates": "cross"} if rng.random() < 0.3 else {}
+        few = {"n_neurons": int(rng.integers(1, 8)), "gates": "row_spanned"} if rng.random() < 0.3 else {}
         own = {"loss": "squared" if few or loss == "squared" else "logistic"} if classes else {}
         beta = "auto" if rng.random() < 0.5 else beta
         return getattr(cn, "ConvexNetwork" + side)(beta=beta, max_time=5.0, **few, **own)

@@ -46,7 +46,7 @@ _FITS = {  # class, parameters, rows, columns, limit
     "network 0.5": ("ConvexNetworkRegressor", {}, 20_000, 30, {"max_time": 0.5}),
     "network 2.0": ("ConvexNetworkRegressor", {}, 20_000, 30, {"max_time": 2.0}),
     "classes": ("ConvexNetworkClassifier", {}, 5000, 20, _SECOND),
-    "few neurons": ("ConvexNetworkRegressor", {"gates": "cross"}, 1000, 10, {"max_time": 2.0}),
+    "few neurons": ("ConvexNetworkRegressor", {"gates": "row_spanned"}, 1000, 10, {"max_time": 2.0}),
     "gated": ("GatedReLURegressor", {"n_gates": 200, "random_state": 0}, 8000, 30, _SECOND),
     "gated classes": ("GatedReLUClassifier", _HUNDRED, 4000, 20, _SECOND),
     "gated logistic": ("GatedReLUClassifier", {"loss": "logistic", "random_state": 0}, 4000, 20, _SECOND),

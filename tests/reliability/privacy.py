@@ -74,7 +74,7 @@ def _kinds(short):
     if not short:
         kinds |= {
             "few neurons": ConvexNetworkClassifier(n_neurons=5),
-            "crossed": ConvexNetworkClassifier(gates="cross"),
+            "crossed": ConvexNetworkClassifier(gates="row_spanned"),
             "search": BetaCV(GatedReLUClassifier(8, random_state=0), n_betas=3, cv=2),
             "default": ConvexNetworkClassifier(),
         }

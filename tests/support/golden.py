@@ -91,7 +91,7 @@ def models() -> dict[str, Callable[[], Any]]:
         "infinite_learned": lambda: ConvexNetworkRegressor().fit(np.tile(X, (1, 2)) ** [1, 1, 2, 3], real),
         "infinite_wide": lambda: ConvexNetworkRegressor(max_metric_iter=0).fit(_wide(X), real),
         "few": lambda: ConvexNetworkClassifier(n_neurons=3).fit(X, words),
-        "few_cross": lambda: ConvexNetworkRegressor(gates="cross", n_neurons=2).fit(X, real),
+        "few_cross": lambda: ConvexNetworkRegressor(gates="row_spanned", n_neurons=2).fit(X, real),
         "search": lambda: BetaCV(gated, betas=[0.1, 0.01], cv=2).fit(X, side > 0),
         "table": lambda: make_pipeline(table, ConvexNetworkClassifier(max_metric_iter=0)).fit(frame(X), words),
         "table_search": lambda: BetaCV(make_pipeline(table, gated), betas=[0.1, 0.01], cv=2).fit(frame(X), side > 0),

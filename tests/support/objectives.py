@@ -96,7 +96,7 @@ def _default(name):
         "network regressor": lambda: nn.ConvexNetworkRegressor().fit(X, y),
         "network weighted": lambda: nn.ConvexNetworkRegressor().fit(X, y[:, 0], sample_weight=w),
         "network constant output": lambda: nn.ConvexNetworkRegressor().fit(X, level, sample_weight=w),
-        "network cross gates": lambda: nn.ConvexNetworkRegressor(gates="cross").fit(X, y[:, 0]),
+        "network cross gates": lambda: nn.ConvexNetworkRegressor(gates="row_spanned").fit(X, y[:, 0]),
         "network few neurons": lambda: nn.ConvexNetworkRegressor(n_neurons=6).fit(X, y[:, 0]),
         "network learned gates": lambda: nn.ConvexNetworkRegressor(max_metric_iter=2).fit(X, y[:, 0]),
         "gated": lambda: nn.GatedReLUClassifier(20, random_state=3).fit(X, labels),

@@ -64,7 +64,7 @@ FITS = {
     "default_regressor": ("ConvexNetworkRegressor", 200, 8, 0, {}),
     "learned_gates": ("ConvexNetworkRegressor", 150, 5, 0, {"max_metric_iter": 2}),
     "few_neurons": ("ConvexNetworkRegressor", 80, 4, 0, {"n_neurons": 6}),
-    "crossed_neurons": ("ConvexNetworkClassifier", 80, 4, 2, {"gates": "cross"}),
+    "crossed_neurons": ("ConvexNetworkClassifier", 80, 4, 2, {"gates": "row_spanned"}),
     "gated_auto": ("GatedReLUClassifier", 120, 6, 3, _GATED),
     "gated_fista": ("GatedReLUClassifier", 300, 6, 3, _GATED | {"beta": 1e-2, "solver": "fista", "tol": 1e-4}),
     "gated_kernel": ("GatedReLUClassifier", 100, 6, 3, _GATED | {"beta": 1e-2, "solver": "kernel"}),

@@ -80,14 +80,14 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     ranks F of the values. So are gates in boxes, as the leaves of trees are: with γ > 0 (``decay``) what is added is
     :math:`s\exp(-\frac\gamma d\sum_j|F_j(x_j)-F_j(x'_j)|)`.
 
-    **Few neurons.** With ``n_neurons`` or ``gates="cross"`` the network is finite, W1, b1, w2, b2 of ``network_`` are
-    those of a plain ReLU network for unscaled X, and it is trained by the convex program with norms,
+    **Few neurons.** With ``n_neurons`` or ``gates="row_spanned"`` the network is finite, W1, b1, w2, b2 of ``network_``
+    are those of a plain ReLU network for unscaled X, and it is trained by the convex program with norms,
 
     .. math:: \min_{Z,t}\ \frac1n\sum_i\omega_i\tfrac12\Big|\Big|\sum_jZ_j(z_i\cdot v_j)_++t-y_i\Big|\Big|^2
               +\beta\sum_j||Z_j||_2,
 
-    over a list of neurons of norm 1: with "cross" those whose hyperplanes are spanned by training rows, with "free"
-    some of these and others that climb to where they serve most. Held-out rows choose beta and, of the best
+    over a list of neurons of norm 1: with "row_spanned" those whose hyperplanes are spanned by training rows, with
+    "optimized" some of these and others that climb to where they serve most. Held-out rows choose beta and, of the best
     ``n_neurons`` of its solution, by elimination, the smaller beta of the same program over them alone
     (`NeuronScore`), of which ``certificate_`` is. That these neurons are the best ones is not proved; what is, of the
     program over the whole list, is ``selection_certificate_``. With more than 5000 distinct rows neurons are looked
@@ -108,9 +108,9 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         Weight of the squared norm in the 1/n scale, on standardized rows; "auto" is the one with the least squared
         error by leave-one-out. Of finite networks it is the weight of the norms by which neurons are chosen, and "auto"
         the best one on held-out rows.
-    gates : {"auto", "infinite", "free", "cross"}, default "auto"
-        "auto" is "infinite", and "free" where ``n_neurons`` is given. "free" and "cross" are finite networks, see
-        below.
+    gates : {"auto", "infinite", "optimized", "row_spanned"}, default "auto"
+        "auto" is "infinite", and "optimized" where ``n_neurons`` is given. "optimized" and "row_spanned" are finite
+        networks, see above.
     n_neurons : int or None
         Most neurons of a finite network; None for as many as serve, up to some hundred.
     max_metric_iter : "auto" or int from 0 to 3, default "auto"
@@ -154,9 +154,9 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     neuron_scores_ : list of NeuronScore, or None
         Held-out scores of beta and refits of a finite network, best first.
     spanning_rows_ : list of arrays of int, or None
-        With ``gates="cross"`` the rows of X that lie on the hyperplane of each neuron and span it, if need be together
-        with directions along columns in which the neuron is constant; none, where it is one of those of the columns
-        alone, through the mean.
+        With ``gates="row_spanned"`` the rows of X that lie on the hyperplane of each neuron and span it, if need be
+        together with directions along columns in which the neuron is constant; none, where it is one of those of the
+        columns alone, through the mean.
     selection_certificate_ : Certificate or None
         Of the program by which the neurons of a finite network were chosen; ``certificate_`` itself where nothing
         was left out or refitted. It is not in model files.
@@ -209,11 +209,11 @@ class BaseConvexNetwork(NetworkFit, Parameters):
 
     def _check_gates(self) -> None:
         owner = type(self).__name__
-        check_choice(self.gates, "gates", owner, ("auto", "infinite", "free", "cross"))
+        check_choice(self.gates, "gates", owner, ("auto", "infinite", "optimized", "row_spanned"))
         if self.n_neurons is not None:
             check_integer(self.n_neurons, "n_neurons", owner)
             if self.gates == "infinite":
-                hint = "Infinitely many gates have no such number; leave gates out, or take 'cross'."
+                hint = "Infinitely many gates have no such number; leave gates out, or take 'row_spanned'."
                 raise fail("n_neurons", owner, "None with gates='infinite'", self.n_neurons, hint)
         if self._finite and not isinstance(self.max_metric_iter, str) and self.max_metric_iter:
             hint = "Only the gate distribution of the infinite-width network is learned."
@@ -221,7 +221,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
 
     @property
     def _finite(self) -> bool:
-        return self.gates in ("free", "cross") or self.n_neurons is not None
+        return self.gates in ("optimized", "row_spanned") or self.n_neurons is not None
 
     @property
     def _metric_iterations(self) -> int:
@@ -322,13 +322,13 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         beta = None if isinstance(self.beta, str) else float(self.beta)
         trained: Trained | TrainedSparseNetwork
         if self._finite:
-            gates = "cross" if self.gates == "cross" else "free"
+            gates = "row_spanned" if self.gates == "row_spanned" else "optimized"
             limits = self.max_time, self.max_memory
             choices = SparseNetworkChoices(gates, self.n_neurons, beta, classes is not None, *limits)
             trained = train_sparse_network(problem, choices)
             proved, compared = trained.proved, None
             self.network_, self.neuron_scores_ = proved.claim.network_on_rows(), as_table(trained.path)
-            if gates == "cross":
+            if gates == "row_spanned":
                 places = self._places[unique.first]
                 self.spanning_rows_ = [places[rows[rows < len(unique)]] for rows in trained.rows]
         else:

@@ -25,13 +25,13 @@ _SEED = 0  # of what is drawn, always the same: no seed is in a result
 
 
 def planes(rows: Array, gates: str) -> CrossProductDictionary:
-    """Return hyperplanes through rows (n, d): all, where these are few and ``gates`` is "cross", or some of them."""
+    """Return hyperplanes through rows (n, d): all, if few and ``gates`` is "row_spanned", or some of them."""
     n, d = rows.shape
     total = count_subsets(n, d, "mixed", False)
     few = max(2 * d, min(_PLANES, int(_ENTRIES // (2 * n))))
-    if gates == "free":
+    if gates == "optimized":
         few = min(few, max(2 * d, _FREE_PLANES))
-    every = gates == "cross" and (total <= few or 2 * total * n <= _ALL_ENTRIES)
+    every = gates == "row_spanned" and (total <= few or 2 * total * n <= _ALL_ENTRIES)
     drawn = None if every else min(few, total)
     return cross_product_dictionary(rows, "l1", bias=False, subsample=drawn, random_state=_SEED, graded=True)
 
@@ -56,13 +56,14 @@ class GroupLassoPath:
     r"""The group Lasso :math:`\frac1{2n}\sum_i\omega_i||Z^TK_i+t-y_i||^2+\beta\sum_j||Z_j||_2` for falling beta.
 
     It is solved for rows (n, d), with the constant feature if there is one, targets (n, C) and weights of mean 1 or
-    None, to a gap enough to judge, each time from the last solution. With ``gates="free"`` every beta begins with new
-    neurons that climb from the residuals, beside planes through the rows; with "cross" the neurons are these planes.
+    None, to a gap enough to judge, each time from the last solution. With ``gates="optimized"`` every beta begins with
+    new neurons that climb from the residuals, beside planes through the rows; with "row_spanned" the neurons are these
+    planes.
     """
 
     def __init__(self, rows: Array, targets: Array, weights: Array | None, gates: str) -> None:
         self.rows, self.dictionary = rows, planes(rows, gates)
-        self.p, self._grows = 1 if gates == "cross" else 2, gates == "free"
+        self.p, self._grows = 1 if gates == "row_spanned" else 2, gates == "optimized"
         n = len(rows)
         self._root = np.ones(n) if weights is None else np.sqrt(weights)
         self._share = self._root**2 / n

@@ -52,7 +52,7 @@ class NeuronScore(NamedTuple):
 
 
 class SparseNetworkChoices(NamedTuple):
-    """Gates "free" or "cross"; most neurons, beta, seconds and bytes, or None; whether there are classes."""
+    """Gates "optimized" or "row_spanned"; most neurons, beta, seconds and bytes, or None; whether there are classes."""
 
     gates: str
     n_neurons: int | None

@@ -58,7 +58,7 @@ class ConvexRefined(ConvexGated):
             loss=self.loss,
             bias=self.bias,
             fit_intercept=self.fit_intercept,
-            candidates="gaussian" if self.gates == "gaussian" else "cross",
+            method="gaussian" if self.gates == "gaussian" else "cross",
             sketch_dim="auto" if self.gates == "gaussian" else self.sketch_dim,
             max_gates=len(first),
             max_iter=self.rounds,

@@ -159,7 +159,7 @@ def network(data):
 
 @pytest.fixture(scope="module")
 def crossed(data):
-    return ConvexNetworkClassifier(gates="cross", n_neurons=4).fit(*data)
+    return ConvexNetworkClassifier(gates="row_spanned", n_neurons=4).fit(*data)
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +189,7 @@ def test_regions_of_more_columns_are_a_cut_at_the_medians():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((50, 3))
     y = np.where(X[:, 2] > 0, "b", "a")
-    model = ConvexNetworkClassifier(n_neurons=3, gates="cross", beta=0.05).fit(X, y)
+    model = ConvexNetworkClassifier(n_neurons=3, gates="row_spanned", beta=0.05).fit(X, y)
     shown = DecisionRegionsDisplay.from_estimator(model, X, y, columns=(2, 0), resolution=9, ax=Figure().subplots())
     rows = np.tile(np.median(X, axis=0), (81, 1))
     grid = np.stack(np.meshgrid(shown.horizontal, shown.vertical), axis=-1).reshape(-1, 2)

@@ -132,7 +132,7 @@ PARAMETERS = {
         ({"n_neurons": 5, "gates": "infinite"}, "None with gates='infinite'"),
         ({"gates": "gaussian"}, "'gates'"),
         ({"n_neurons": 5, "max_metric_iter": 2}, "'auto' or 0 for a finite network"),
-        ({"gates": "cross", "max_metric_iter": 1}, "'auto' or 0 for a finite network"),
+        ({"gates": "row_spanned", "max_metric_iter": 1}, "'auto' or 0 for a finite network"),
         # leave room for their squares
         *(({"beta": beta}, "must be a number from 1e-150") for beta in (1e300, 5e-324, 1e-160, np.nan, True)),
     ],

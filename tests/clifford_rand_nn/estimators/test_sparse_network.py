@@ -12,7 +12,7 @@ from clifford_rand_nn.estimators.network.group_lasso_path import GroupLassoPath,
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 
-GATES = ["free", "cross"]
+GATES = ["optimized", "row_spanned"]
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-2, 2, (50, 2))
 Y = np.sin(2 * X[:, 0]) + 0.5 * X[:, 1] + 0.1 * RNG.standard_normal(50)
@@ -42,7 +42,7 @@ def test_plain_arrays_predict_and_both_certificates_hold(fitted):
     is_certified(fitted, X, Y)
 
 
-@pytest.mark.parametrize(("gates", "scale"), [("free", 1e-150), ("cross", 1e180)])
+@pytest.mark.parametrize(("gates", "scale"), [("optimized", 1e-150), ("row_spanned", 1e180)])
 def test_so_they_do_for_data_of_any_size(gates, scale):
     rows, y = X[:30] * scale, Y[:30] * min(scale, 1e120)
     is_certified(ConvexNetworkRegressor(gates=gates, n_neurons=5).fit(rows, y), rows, y)
@@ -87,7 +87,7 @@ def test_rows_span_the_hyperplanes():
     X, y = make_friedman1(40, n_features=5, noise=1.0, random_state=0)
     X, y = np.vstack([X, X[:10]]), np.append(y, y[:10])
     w = np.random.default_rng(0).integers(0, 3, 50)
-    model = ConvexNetworkRegressor(gates="cross", n_neurons=6).fit(X, y, w)
+    model = ConvexNetworkRegressor(gates="row_spanned", n_neurons=6).fit(X, y, w)
     network, spanned = model.network_, 0
     assert len(model.spanning_rows_) == len(network.W1)
     for v, b, rows in zip(network.W1, network.b1, model.spanning_rows_, strict=True):
@@ -130,7 +130,7 @@ def test_classes_weights_and_probabilities(gates):
     copies = ConvexNetworkClassifier(gates=gates, n_neurons=10).fit(np.repeat(X, w, axis=0), np.repeat(labels, w))
     again = ConvexNetworkClassifier(gates=gates, n_neurons=10).fit(X, labels, w)
     assert again.neuron_scores_[0].score == pytest.approx(copies.neuron_scores_[0].score, rel=1e-2)
-    if gates == "cross":  # what climbs makes other neurons, as good, of the last bits of the weights
+    if gates == "row_spanned":  # what climbs makes other neurons, as good, of the last bits of the weights
         np.testing.assert_allclose(again.predict_proba(X), copies.predict_proba(X), atol=1e-6)
 
 
@@ -147,7 +147,7 @@ def test_groups_are_held_out_together():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("load", "gates"), [(load_wine, "free"), (load_breast_cancer, "cross"), (load_diabetes, "free")]
+    ("load", "gates"), [(load_wine, "optimized"), (load_breast_cancer, "row_spanned"), (load_diabetes, "optimized")]
 )
 def test_twenty_neurons_are_about_as_good(load, gates):
     """Within 5 points of infinitely many neurons, by those rows of a table that are not among 100 for training."""
@@ -162,12 +162,12 @@ def test_twenty_neurons_are_about_as_good(load, gates):
 
 
 def test_a_beta_that_is_given_is_solved_for():
-    model = ConvexNetworkRegressor(gates="cross", beta=0.02).fit(X, Y)
+    model = ConvexNetworkRegressor(gates="row_spanned", beta=0.02).fit(X, Y)
     assert model.beta_ == model.certificate_.beta == 0.02
     assert model.selection_certificate_ is model.certificate_
     assert [step.beta for step in model.neuron_scores_] == [0.02]
     assert "global" in model.certificate_.scope  # all planes of 50 rows of the plane
-    few = ConvexNetworkRegressor(gates="cross", beta=0.02, n_neurons=2).fit(X, Y)
+    few = ConvexNetworkRegressor(gates="row_spanned", beta=0.02, n_neurons=2).fit(X, Y)
     assert len(few.network_.W1) <= 2 < len(model.network_.W1)
     assert few.selection_certificate_.primal == pytest.approx(model.certificate_.primal, rel=1e-5)
 
@@ -202,7 +202,7 @@ def test_a_path_is_followed_to_the_optimum():
         y = np.maximum(Z @ rng.standard_normal((4, outputs)), 0) + 0.1 * rng.standard_normal((60, outputs))
         w = rng.uniform(0.5, 2, 60)
         w /= w.mean()
-        path = GroupLassoPath(Z, y, w, "cross")
+        path = GroupLassoPath(Z, y, w, "row_spanned")
         problem = LassoProblem(path.atoms.columns(Z), y, path.top, sample_weight=w)
         assert problem.beta_max() == pytest.approx(path.top, rel=1e-9)
         for share in (0.5, 0.1, 0.01):
@@ -244,7 +244,7 @@ def comes_back(model, path, y, method):
 
 
 def test_files_bring_everything_back(fitted, tmp_path):
-    assert (fitted.spanning_rows_ is None) == (fitted.gates == "free")
+    assert (fitted.spanning_rows_ is None) == (fitted.gates == "optimized")
     comes_back(fitted, tmp_path / "m.npz", Y, "predict")
     labels = np.array(["low", "mid", "high"])[(Y > -0.3).astype(int) + (Y > 0.5)]
     classifier = ConvexNetworkClassifier(gates=fitted.gates, beta=0.1, n_neurons=5).fit(X, labels)

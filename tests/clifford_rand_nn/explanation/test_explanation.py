@@ -61,7 +61,7 @@ MODELS = {
     "infinite, logistic": (ConvexNetworkClassifier(loss="logistic", beta=0.01, max_metric_iter=0), HALVES),
     "infinite, numbers": (ConvexNetworkRegressor(max_metric_iter=1), TWO),
     "few, classes": (ConvexNetworkClassifier(n_neurons=4, beta=0.01), THIRDS),
-    "few, cross": (ConvexNetworkRegressor(gates="cross", beta=0.05), ONE),
+    "few, cross": (ConvexNetworkRegressor(gates="row_spanned", beta=0.05), ONE),
     "gated": (GatedReLUClassifier(n_gates=10, beta=1e-3, random_state=0), HALVES),
     "gated, several": (GatedReLURegressor(n_gates=10, beta=1e-3, random_state=0), TWO),
     "gated, free": (GatedReLURegressor(n_gates=10, random_state=0, linear=True, **FREE), ONE),

@@ -199,7 +199,7 @@ def test_a_round_that_does_not_help_is_undone():
 def test_status_callback_and_methods():
     X, y = data()
     rows = []
-    found = refine(X, y, callback=rows.append, candidates="gaussian", climb=False, max_iter=1)
+    found = refine(X, y, callback=rows.append, method="gaussian", climb=False, max_iter=1)
     assert tuple(rows) == found.history
     assert len(rows) == 2
     assert rows[1].largest_price > 1
@@ -211,7 +211,7 @@ def test_status_callback_and_methods():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"candidates": "all"}, r"'candidates' parameter of refine_gates must be one of 'cross', 'gauss"),
+        ({"method": "all"}, r"'method' parameter of refine_gates must be one of 'cross', 'gauss"),
         ({"n_new_gates": 0}, "'n_new_gates' parameter of refine_gates must be an integer ≥ 1. Got 0"),
         ({"max_gates": 0}, "'max_gates' parameter of refine_gates must be an integer ≥ 1. Got 0"),
         ({"n_candidates": 0}, "'n_candidates' parameter of refine_gates must be an integer ≥ 1. Got 0"),

@@ -219,7 +219,7 @@ def test_one_column_and_fewer_rows_than_columns(n, d):
     ("model", "options", "sentence"),
     [
         (ConvexNetworkRegressor(n_neurons=3), {}, "n_neurons"),
-        (ConvexNetworkRegressor(gates="cross"), {}, "gates"),
+        (ConvexNetworkRegressor(gates="row_spanned"), {}, "gates"),
         (ConvexNetworkRegressor(), {"groups": np.zeros(20)}, "groups"),
         (ConvexNetworkRegressor(), {"y": np.zeros(20)}, "Shards, beside X"),
         (ConvexNetworkClassifier(class_weight={"x": 2}), {}, "class_weight"),

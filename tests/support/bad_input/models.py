@@ -289,7 +289,7 @@ CALLS = catalogue({
     "nn.refine_gates": [
         good(
             rows(X), targets(Y), _gates, beta=positive(0.05), loss=word("squared"), bias=flag(True),
-            fit_intercept=flag(True), sample_weight=weights(W), candidates=word("cross"), climb=flag(True),
+            fit_intercept=flag(True), sample_weight=weights(W), method=word("cross"), climb=flag(True),
             random_state=0, max_iter=1, solver=AutoSolver(max_iter=300),
         ),
         good(
