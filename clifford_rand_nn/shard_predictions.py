@@ -40,16 +40,16 @@ class ModelRows:
         self._names = None if names is None else list(map(str, names))
         self._order: list[int] | None = None
         wanted = getattr(model, "n_features_in_", None)
-        if self._names is not None and shards.names is not None:
-            place = {name: j for j, name in enumerate(shards.names)}
+        if self._names is not None and shards.feature_names is not None:
+            place = {name: j for j, name in enumerate(shards.feature_names)}
             missing = [name for name in self._names if name not in place]
             if missing:
                 received = describe(f"some without {some_of(missing, 5)}")
                 raise fail("shards", owner, "shards with the columns of the model", received)
             order = [place[name] for name in self._names]
-            self._order = None if order == list(range(shards.d)) else order
-        elif wanted is not None and shards.d != wanted:
-            received = describe(f"{shards.d}")
+            self._order = None if order == list(range(shards.n_features)) else order
+        elif wanted is not None and shards.n_features != wanted:
+            received = describe(f"{shards.n_features}")
             raise fail("shards", owner, f"shards with the {wanted} columns of the model", received)
 
     @property
@@ -97,28 +97,28 @@ class ModelRows:
 
 _OWNER = "predict_shards"
 METHODS = {"predict": "prediction", "predict_proba": "probability", "decision_function": "score"}
-FILE_KINDS = ("npy", "parquet", "csv")
+FILE_FORMATS = ("npy", "parquet", "csv")
 _Write = Callable[[NDArray[Any]], None]
 
 
 def predict_shards(
-    model: Any,
+    estimator: Any,
     shards: Shards,
     out: str | os.PathLike[str],
     *,
     method: str = "predict",
-    kind: str = "npy",
-    existing: str = "refuse",
+    file_format: str = "npy",
+    if_exists: str = "error",
     engine: Any = None,
 ) -> list[Path]:
     r"""Write what a fitted estimator or pipeline says of the rows of shards, a file for each shard.
 
     A block of rows is in memory at a time, for each worker. A file appears when it is complete, so that one that is
-    there can be trusted after whatever ended an earlier run; ``existing="keep"`` goes on with the others.
+    there can be trusted after whatever ended an earlier run; ``if_exists="skip"`` goes on with the others.
 
     Parameters
     ----------
-    model : fitted estimator or pipeline
+    estimator : fitted estimator or pipeline
         Any with the methods of scikit-learn.
     shards : Shards
         Targets may be there; they are not read.
@@ -126,9 +126,9 @@ def predict_shards(
         Folder for the files, made if there is none: ``prediction-00000.npy``, … (``probability-``, ``score-``), with
         the number that ``X-00000.npy`` has, else counted from 0.
     method : {"predict", "predict_proba", "decision_function"}
-    kind : {"npy", "parquet", "csv"}
+    file_format : {"npy", "parquet", "csv"}
         Arrays (n_i,) or (n_i, C); or tables with columns ``prediction``, ``probability_<class>`` or ``score``.
-    existing : {"refuse", "replace", "keep"}
+    if_exists : {"error", "replace", "skip"}
         What is done with files that are there already.
     engine : None, distributed.Client, "torch" or Engine
         Who predicts and writes. Workers must see the folder. Parts of an `Engine` must be whole: ``shards.whole()``.
@@ -155,33 +155,33 @@ def predict_shards(
     (['prediction-00000.npy', 'prediction-00001.npy'], [6.0, 8.0])
     """
     check_choice(method, "method", _OWNER, tuple(METHODS))
-    check_choice(kind, "kind", _OWNER, FILE_KINDS)
-    check_choice(existing, "existing", _OWNER, ("refuse", "replace", "keep"))
-    rows_of = ModelRows(model, shards, _OWNER)
+    check_choice(file_format, "file_format", _OWNER, FILE_FORMATS)
+    check_choice(if_exists, "if_exists", _OWNER, ("error", "replace", "skip"))
+    rows_of = ModelRows(estimator, shards, _OWNER)
     rows_of.method(method)
     folder = check_path(out, "out", _OWNER)
     folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / f"{METHODS[method]}-{number}.{kind}" for number in shard_numbers(shards)]
+    files = [folder / f"{METHODS[method]}-{number}.{file_format}" for number in shard_numbers(shards)]
     whole = shards.whole()
     if isinstance(engine, Engine) and engine.shards.parts != whole.parts:
         received = describe(f"one of {len(engine.shards.parts)} parts of {len(shards.shards)} shards")
         raise fail("engine", _OWNER, "an engine whose parts are whole shards", received, "Make it for shards.whole().")
     with as_engine(engine, whole, _OWNER) as chosen:
         exist = chosen.agreed([file.exists() for file in files])  # before any process writes
-        if any(exist) and existing == "refuse":
-            hint = "existing='replace' writes them anew, 'keep' writes the others only."
+        if any(exist) and if_exists == "error":
+            hint = "if_exists='replace' writes them anew, 'skip' writes the others only."
             received = describe(f"{files[exist.index(True)]}, {sum(exist)} of them")
             raise fail("out", _OWNER, "a folder without such files", received, hint)
-        todo = [not (existing == "keep" and is_there) for is_there in exist]
-        for _ in chosen.each(_Predicting(rows_of, method, kind, files, todo)):
+        todo = [not (if_exists == "skip" and is_there) for is_there in exist]
+        for _ in chosen.each(_Predicting(rows_of, method, file_format, files, todo)):
             pass
 
         def of_no_rows() -> None:  # no worker was asked for these
             for index, (file, wanted) in enumerate(zip(files, todo, strict=True)):
                 if wanted and whole.shards[index].X.shape[0] == 0:
                     # a row that stands for none: what is said of it has the type and the width of the file
-                    row = Block(np.zeros((1, whole.d), whole.shards[index].X.dtype), None, None, 0)
-                    _write(rows_of, method, kind, file, 0, iter([row]))
+                    row = Block(np.zeros((1, whole.n_features), whole.shards[index].X.dtype), None, None, 0)
+                    _write(rows_of, method, file_format, file, 0, iter([row]))
 
         chosen.of_first(of_no_rows)
     return files

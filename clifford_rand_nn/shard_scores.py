@@ -52,12 +52,12 @@ class Evaluation:
         return np.where(rows > 0, np.diag(self.confusion) / np.maximum(rows, 1), np.nan)
 
 
-def evaluate_shards(model: Any, shards: Shards, *, engine: Any = None) -> Evaluation:
+def evaluate_shards(estimator: Any, shards: Shards, *, engine: Any = None) -> Evaluation:
     r"""Score a fitted estimator or pipeline on shards with targets, in one pass.
 
     Parameters
     ----------
-    model : fitted classifier or regressor, or pipeline that ends with one
+    estimator : fitted classifier or regressor, or pipeline that ends with one
     shards : Shards
         With targets; weights count, if there are any.
     engine : None, distributed.Client, "torch" or Engine
@@ -81,17 +81,17 @@ def evaluate_shards(model: Any, shards: Shards, *, engine: Any = None) -> Evalua
     >>> found.scores.accuracy, found.confusion.tolist()
     (1.0, [[4, 0], [0, 4]])
     """
-    rows_of = ModelRows(model, shards, _OWNER)
-    if not shards.labelled:
+    rows_of = ModelRows(estimator, shards, _OWNER)
+    if not shards.has_targets:
         raise fail("shards", _OWNER, "shards with targets", describe("some without y"))
-    classes = getattr(model, "classes_", None)
+    classes = getattr(estimator, "classes_", None)
     with as_engine(engine, shards, _OWNER) as chosen:
         if classes is None:
-            return _of_numbers(chosen.sum(_Errors(rows_of, _about(shards))), shards.n)
+            return _of_numbers(chosen.sum(_Errors(rows_of, _about(shards))), shards.n_rows)
         outputs = {shard.y.shape[1:] for shard in shards.shards if shard.y is not None}
         if isinstance(classes, list) or np.ndim(classes) != 1 or not outputs <= {(), (1,)}:
             raise fail("shards", _OWNER, "shards with one label a row", describe("several"))
-        return _of_labels(chosen.sum(_Hits(rows_of)), np.asarray(classes), shards.n)
+        return _of_labels(chosen.sum(_Hits(rows_of)), np.asarray(classes), shards.n_rows)
 
 
 # ---- classes

@@ -198,9 +198,9 @@ def run_fit_shards(
     task, why = (choice.task.value, "as asked") if choice.task.value != "auto" else choose_task(some_targets(shards))
     if output.prints_text:
         say(f"{task}: {why}")
-        size = shards.n * shards.d * shards.dtype.itemsize
+        size = shards.n_rows * shards.n_features * shards.dtype.itemsize
         stored = f"{len(shards.shards)} shards, {quantity(size)} of {shards.dtype}"
-        say(f"{shards.n:,} rows × {shards.d:,} columns in {stored}")
+        say(f"{shards.n_rows:,} rows × {shards.n_features:,} columns in {stored}")
     model = make_estimator(task, choice, finite, int(output.prints_text))
     if data.plan:
         plan = model.set_params(verbose=0).plan(shards)
@@ -251,8 +251,8 @@ def _fit_shards(model: Any, shards: Shards, data: FitData, shows: bool) -> None:
 
 def _shards_record(shards: Shards, model: Any) -> dict[str, Any]:
     return {
-        "rows": shards.n,
-        "n_features": shards.d,
+        "rows": shards.n_rows,
+        "n_features": shards.n_features,
         "dtype": str(shards.dtype),
         "model": describe_model(model),
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,

@@ -17,7 +17,7 @@ from clifford_rand_nn.cli.options import PredictionOutput, ShardPrediction, Tabl
 from clifford_rand_nn.cli.shards import model_shards
 from clifford_rand_nn.cli.tables import LoadedModel, named_errors, predictions, read_model
 from clifford_rand_nn.model_file import load_model
-from clifford_rand_nn.shard_predictions import FILE_KINDS, METHODS, predict_shards
+from clifford_rand_nn.shard_predictions import FILE_FORMATS, METHODS, predict_shards
 from clifford_rand_nn.tables import Notes, existing_table, listed, numeric_features, read_blocks, read_table
 from clifford_rand_nn.tables.writers import WRITTEN, written_columns
 
@@ -61,7 +61,7 @@ def run_predict(
 
 def _predict_shards(path: Path, output: PredictionOutput, sharded: ShardPrediction) -> None:
     out, kind = output.out, sharded.kind
-    check_choice(kind, "--kind", "clifford-rand predict", FILE_KINDS)
+    check_choice(kind, "--kind", "clifford-rand predict", FILE_FORMATS)
     check_choice(sharded.method, "--method", "clifford-rand predict", tuple(METHODS))
     if out is None:
         raise ArgumentError("predict --shards needs --out, the folder for its files.")
@@ -74,9 +74,9 @@ def _predict_shards(path: Path, output: PredictionOutput, sharded: ShardPredicti
     there = sorted(out.glob(f"*.{kind}")) if out.is_dir() else []
     if there and not (output.force or sharded.resume):
         raise ArgumentError(f"{there[0]}: this file is there already; --force overwrites such, --resume keeps them.")
-    existing = "replace" if output.force else "keep" if sharded.resume else "refuse"
-    files = predict_shards(model, shards, out, method=sharded.method, kind=kind, existing=existing)
-    say(f"{shards.n} predictions written to {out}, in {len(files)} files such as {files[0].name}")
+    if_exists = "replace" if output.force else "skip" if sharded.resume else "error"
+    files = predict_shards(model, shards, out, method=sharded.method, file_format=kind, if_exists=if_exists)
+    say(f"{shards.n_rows} predictions written to {out}, in {len(files)} files such as {files[0].name}")
 
 
 def _is_formula(label: Any) -> bool:

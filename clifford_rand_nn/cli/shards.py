@@ -26,7 +26,7 @@ def training_shards(folder: Path, target: str | None, weights: str | None) -> Sh
         if value is not None:
             raise ArgumentError(f"{folder}: {option} {value} names a column, as Parquet has; targets are y-….npy here.")
     shards = Shards(folder)
-    if not shards.labelled:
+    if not shards.has_targets:
         raise ArgumentError(f"{folder}: there are no targets, y-00000.npy, … beside X-00000.npy, ….")
     return shards
 
@@ -36,11 +36,13 @@ def new_shards(folder: Path, target: str | None, train: Shards) -> Shards:
 
     Raises ArgumentError if there are no targets, or other columns.
     """
-    if has_names(folder) and train.names is not None:
-        return Shards(folder, target=target, columns=train.names)
+    if has_names(folder) and train.feature_names is not None:
+        return Shards(folder, target=target, columns=train.feature_names)
     shards = training_shards(folder, target if has_names(folder) else None, None)
-    if shards.d != train.d:
-        raise ArgumentError(f"{folder}: these shards have {shards.d} columns, and those of training {train.d}.")
+    if shards.n_features != train.n_features:
+        raise ArgumentError(
+            f"{folder}: these shards have {shards.n_features} columns, and those of training {train.n_features}."
+        )
     return shards
 
 

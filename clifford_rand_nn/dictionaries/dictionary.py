@@ -90,7 +90,7 @@ class CrossProductDictionary:
         return 1 if self.penalty == "l1" else 2
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether the Lasso over this dictionary has the optimum of the network: the whole mixed family, with "l1"."""
         return self.penalty == "l1" and self.family == "mixed" and self.subsample is None
 
@@ -223,7 +223,7 @@ class CrossProductDictionary:
         return (
             f"CrossProductDictionary({about(self.n_columns)} columns: ± the hyperplanes through {some} subsets of {k} "
             f"rows of {of}{least}; n={n}, d={d}, bias={self.bias}, penalty={self.penalty!r}, "
-            f"{'exact' if self.exact else 'not exact'}{notes})"
+            f"{'exact' if self.is_exact else 'not exact'}{notes})"
         )
 
 
@@ -236,7 +236,7 @@ def cross_product_dictionary(
     subsample: int | None = None,
     random_state: np.random.Generator | int | None = None,
     rtol: float | None = None,
-    graded: bool = False,
+    sparse_first: bool = False,
     max_time: float | None = None,
 ) -> CrossProductDictionary:
     r"""Return the neurons whose hyperplanes are spanned by rows of the data, both sides of each.
@@ -266,7 +266,7 @@ def cross_product_dictionary(
         For ``subsample``.
     rtol : float or None
         Relative pivot size up to which rows count as dependent, see `clifford_rand.cross`.
-    graded : bool
+    sparse_first : bool
         Draw the subsets of the mixed family by their number of data rows instead of uniformly: without bias first those
         of basis vectors alone, which are the columns of X, where they are at most half of all; then half with one row
         of data, a quarter with two, and so on. m rows give a neuron with weights on m + 1 columns, with bias m.
@@ -286,7 +286,7 @@ def cross_product_dictionary(
     Examples
     --------
     >>> dictionary = cross_product_dictionary(np.array([[0.0], [1.0], [3.0]]))
-    >>> dictionary.n_columns, dictionary.exact
+    >>> dictionary.n_columns, dictionary.is_exact
     (6, True)
     >>> dictionary.matrix()
     array([[0., 0., 1., 3.],
@@ -302,8 +302,9 @@ def cross_product_dictionary(
     if subsample is not None:
         wanted = min(check_integer(subsample, "subsample", owner), count_subsets(len(data), data.shape[1], kind, bias))
         check_fits(32 * wanted * data.shape[1], "subsample", owner, hint="Take fewer subsets.")
-    generator, graded = as_generator(random_state, owner, "random_state"), check_bool(graded, "graded", owner)
+    generator = as_generator(random_state, owner, "random_state")
+    sparse_first = check_bool(sparse_first, "sparse_first", owner)
     if max_time is not None:
         check_positive(max_time, "max_time", owner)
-    draw = None if subsample is None else Draw(subsample, generator, graded, max_time)
+    draw = None if subsample is None else Draw(subsample, generator, sparse_first, max_time)
     return CrossProductDictionary(data, penalty=penalty, bias=bias, family=kind, rtol=rtol, draw=draw)

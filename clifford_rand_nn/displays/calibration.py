@@ -85,6 +85,7 @@ class CalibrationDisplay(_CalibrationDisplay):
             )
             shown.ax_.set_xlabel("probability of a label")
             return shown
+        places_of(labels[kept], model.classes_, int(kept.sum()), owner)  # whose error names y
         return cls.from_probabilities(
             labels[kept], probabilities[kept], classes=model.classes_, n_bins=n_bins, strategy=strategy, ax=ax, **kwargs
         )

@@ -219,7 +219,7 @@ class CrossProductLasso(ConvexNetwork):
             family="mixed" if graded else None,
             subsample=drawn,
             random_state=rng,
-            graded=graded,
+            sparse_first=graded,
             max_time=time_to_draw,
         )
         if drawn is not None and isinstance(self.subsample, (int, np.integer)) and drawn < self.subsample:

@@ -267,8 +267,8 @@ def _refuse_gaps(rows: Any, model: Any, name: str = "X", owner: str = "") -> Non
 
 def note_columns(model: Any, shards: Any) -> None:
     """Set how many columns a model was trained on and, where they have any, their names; shards are not a frame."""
-    model.n_features_in_ = shards.d
-    if shards.names is not None:
-        model.feature_names_in_ = np.array(shards.names, dtype=object)
+    model.n_features_in_ = shards.n_features
+    if shards.feature_names is not None:
+        model.feature_names_in_ = np.array(shards.feature_names, dtype=object)
     else:
         vars(model).pop("feature_names_in_", None)

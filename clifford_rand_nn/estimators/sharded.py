@@ -229,7 +229,7 @@ class ShardedGatedReLU(ShardPlanning):
             huber_delta=self._delta,
             targets=targets,
             n=facts.n,
-            n_rows=shards.n,
+            n_rows=shards.n_rows,
             fit_intercept=self.fit_intercept,
         )
 

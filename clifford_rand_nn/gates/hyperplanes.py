@@ -51,7 +51,7 @@ class Gates:
 
     Examples
     --------
-    >>> gates = Gates.given(np.eye(2), np.zeros(2))
+    >>> gates = Gates.from_arrays(np.eye(2), np.zeros(2))
     >>> gates.on(np.array([[1.0, -1.0]])).tolist()
     [[True, False]]
     """
@@ -76,9 +76,9 @@ class Gates:
             raise fail("method", owner, "a word", self.method)
 
     @classmethod
-    def given(cls, directions: ArrayLike, offsets: ArrayLike | None = None) -> "Gates":
+    def from_arrays(cls, directions: ArrayLike, offsets: ArrayLike | None = None) -> "Gates":
         """Wrap hyperplanes from elsewhere: ``directions`` (d, m) and ``offsets`` (m,), zero if None."""
-        owner = "Gates.given"
+        owner = "Gates.from_arrays"
         H = np.asarray(as_real(directions, "directions", owner), dtype=np.float64)
         if H.ndim != 2:
             raise fail("directions", owner, "of shape (d, m)", describe(f"shape {H.shape}"))
@@ -146,7 +146,7 @@ def as_gates(gates: Any, d: int, owner: str, also: str = "") -> Gates:
     if isinstance(gates, Gates):
         hyperplanes = gates
     elif isinstance(gates, tuple | list) and len(gates) == 2:
-        hyperplanes = Gates.given(*gates)
+        hyperplanes = Gates.from_arrays(*gates)
     else:
         rule = f"Gates{also} or a pair (directions (d, m), offsets (m,))"
         raise fail("gates", owner, rule, gates, "sample_gates makes some.")
@@ -163,7 +163,7 @@ def with_linear_gate(gates: Gates) -> Gates:
 
     Examples
     --------
-    >>> gates = with_linear_gate(Gates.given(np.array([[1.0]])))
+    >>> gates = with_linear_gate(Gates.from_arrays(np.array([[1.0]])))
     >>> gates.on(np.array([[-2.0], [3.0]])).astype(int).tolist()
     [[0, 1], [1, 1]]
     """
@@ -260,7 +260,7 @@ def activation_patterns(X: ArrayLike, gates: Gates | tuple[ArrayLike, ArrayLike]
     Examples
     --------
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0]])
-    >>> gates = Gates.given(np.array([[1.0, 2.0, -1.0], [-1.0, -1.0, -1.0]]))
+    >>> gates = Gates.from_arrays(np.array([[1.0, 2.0, -1.0], [-1.0, -1.0, -1.0]]))
     >>> patterns, kept = activation_patterns(X, gates)
     >>> patterns.T.tolist(), len(kept)
     ([[True, False]], 1)

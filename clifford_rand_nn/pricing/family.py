@@ -69,7 +69,7 @@ class Family:
         With a ``feature`` c the dictionary is that of the rows [X c]. Neurons ``also`` stand beside columns that were
         drawn.
         """
-        if dictionary.exact:
+        if dictionary.is_exact:
             return cls("all", 1, dictionary.bias, feature=feature)
         if dictionary.subsample is None and dictionary.family == "rows":
             return cls("cross", dictionary.p, dictionary.bias, feature=feature)

@@ -48,7 +48,7 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     """Return the arrays and the values of a fitted estimator."""
     arrays, meta = parts.pack_shared(model)
     if not isinstance(getattr(model, "gates", ""), str):  # hyperplanes that were given are a parameter
-        hyperplanes = model.gates if isinstance(model.gates, Gates) else Gates.given(*model.gates)
+        hyperplanes = model.gates if isinstance(model.gates, Gates) else Gates.from_arrays(*model.gates)
         meta["params"]["gates"] = values_of(hyperplanes, arrays=arrays, prefix="given_")
     meta["n_iter"] = int(model.n_iter_)
     if isinstance(model.beta, str):

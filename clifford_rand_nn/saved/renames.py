@@ -4,6 +4,7 @@ from typing import Any
 
 RENAMED_VERSION = 17  # the first whose files have the names of today
 _NAMES = {"rounds": "max_metric_iter", "refine": "n_refinements"}
+_CACHE = "_every"  # of a fit, which was a parameter by mistake in versions 12 to 16
 _VALUES: dict[str, dict[str, str]] = {"bias": {"penalised": "penalized"}}
 _GATES = {"free": "optimized", "cross": "row_spanned"}  # of tuning-free networks
 
@@ -16,7 +17,7 @@ def with_new_names(meta: dict[str, Any]) -> dict[str, Any]:
     """
     if meta["version"] >= RENAMED_VERSION:
         return meta
-    params = {_NAMES.get(name, name): value for name, value in meta["params"].items()}
+    params = {_NAMES.get(name, name): value for name, value in meta["params"].items() if name != _CACHE}
     gates = {"gates": _GATES} if meta["estimator"].startswith("ConvexNetwork") else {}
     for name, values in (_VALUES | gates).items():
         if isinstance(params.get(name), str):

@@ -77,7 +77,7 @@ class ShardCertificate(Statement):
             by more than rounding: then the data are others, or the network is none of those that the bound is for.
         """
         owner = "ShardCertificate.verify"
-        if not isinstance(shards, Shards) or shards.d != self.claim.d:
+        if not isinstance(shards, Shards) or shards.n_features != self.claim.d:
             raise fail("shards", owner, f"the training shards, of {self.claim.d} columns", describe(f"{shards!r}"))
         with as_engine(engine, shards, owner) as runs:
             return self.judged(runs, owner)

@@ -250,10 +250,10 @@ def _warm(problem: ShardedProblem, limits: Limits, null: Point) -> tuple[Point, 
 
 def needed(shards: Shards, rows: int, gates: int, outputs: int) -> Need:
     """Return the bytes of a fit with a sample of so many rows."""
-    width, size = shards.d + 1, shards.dtype.itemsize
+    width, size = shards.n_features + 1, shards.dtype.itemsize
     network = 8.0 * width * gates * outputs
     numbers = 8.0 * (3 * gates * outputs + 10 * outputs)  # of a row: products with the gates, targets and losses
-    sample = min(rows, shards.n) * (width * (size + 2 * max(4, size) + _GATED) + numbers)
+    sample = min(rows, shards.n_rows) * (width * (size + 2 * max(4, size) + _GATED) + numbers)
     return Need(
         always=sample + network * (_STATES + _LEVELS),
         sums=_WAITING * network,

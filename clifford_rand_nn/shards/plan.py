@@ -97,18 +97,20 @@ def plan_fit(
         except ArgumentError as error:
             if some is shards:
                 raise
-            problem = f"{owner}.plan: the trial fits {some.n:,} of the {shards.n:,} rows, and of these: {error}"
+            problem = (
+                f"{owner}.plan: the trial fits {some.n_rows:,} of the {shards.n_rows:,} rows, and of these: {error}"
+            )
             raise ArgumentError(problem) from error
         trial_seconds = time.perf_counter() - began
-    factor = shards.n / some.n
+    factor = shards.n_rows / some.n_rows
     longer = sum(max(0.0, seconds - engine.idle) for seconds in engine.seconds) * (factor - 1)
     kept = max(0, min(int(engine.kept * factor), engine.most_kept) - engine.kept)
     passes = len(engine.seconds)
     read = sum(engine.seconds) + longer
     return Plan(
         owner=owner,
-        n_rows=shards.n,
-        n_columns=shards.d,
+        n_rows=shards.n_rows,
+        n_columns=shards.n_features,
         n_shards=len(shards.shards),
         disk=stored_bytes(shards),
         memory=memory.peak + kept,
@@ -117,7 +119,7 @@ def plan_fit(
         n_passes=passes,
         pass_seconds=read / max(1, passes),
         seconds=trial_seconds + longer,
-        trial_rows=some.n,
+        trial_rows=some.n_rows,
         trial_seconds=trial_seconds,
         trial_timed_out=trial_seconds >= limit,
         max_time=max_time,
@@ -158,14 +160,14 @@ class _Rows(Stored):
 
 def _some_rows(shards: Shards, rows: int, pieces: int) -> Shards:
     """Return shards of about so many rows, from so many places; all of them where there are no more."""
-    if shards.n <= rows:
+    if shards.n_rows <= rows:
         return shards
     pieces_of: dict[tuple[int, int], Shard] = {}
     size = rows // pieces
     starts = [part.first for part in shards.parts]
     taken = 0
     for place in range(pieces):
-        at = place * shards.n // pieces
+        at = place * shards.n_rows // pieces
         part = shards.parts[int(np.searchsorted(starts, at, "right")) - 1]
         start = part.start + at - part.first
         # whole units, where only these can be read
@@ -219,7 +221,7 @@ class _Timed:
     def keep(self, make: RowMap) -> None:
         self._timed(lambda: self._engine.keep(make))
         row = next(self.shards.blocks(self.shards.parts[0], 1))
-        self.kept += make.of(row).nbytes * self.shards.n
+        self.kept += make.of(row).nbytes * self.shards.n_rows
 
     def each(self, work: PartWork) -> Iterator[Any]:
         return iter(self._timed(lambda: list(self._engine.each(work))))

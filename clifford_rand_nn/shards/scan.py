@@ -62,7 +62,7 @@ class _Scan(PartWork):
         self.chosen, self.classify, self.owner = chosen, classify, owner
 
     def of(self, shards: Shards, part: Part) -> Facts:
-        d = shards.d
+        d = shards.n_features
         n = 0
         weight: list[float] = []
         sums, squares = np.zeros(d), np.zeros(d)
@@ -175,12 +175,12 @@ def scan(engine: Engine, size: int, seed: Any, classify: bool, owner: str) -> Fa
     classifier has.
     """
     shards = engine.shards
-    if not shards.labelled:
+    if not shards.has_targets:
         raise fail("shards", owner, "shards with targets", describe("without y"), "Give y, or y-00000.npy, … beside X.")
     y: Any = shards.shards[0].y
     if classify and y.shape[1:] not in ((), (1,)):
         raise fail("y", owner, "one label a row with Shards", describe(f"{y.shape[1]} columns"))
-    chosen = np.sort(seed.choice(shards.n, min(size, shards.n), replace=False))
+    chosen = np.sort(seed.choice(shards.n_rows, min(size, shards.n_rows), replace=False))
     facts = _together(list(engine.each(_Scan(chosen, classify, owner))))
     if facts.weight <= 0:
         raise fail("sample_weight", owner, "not all 0", describe("only zeros"))

@@ -67,7 +67,7 @@ class Shards:
     --------
     >>> rows = [np.ones((5, 2), np.float16), np.zeros((3, 2), np.float16)]
     >>> shards = Shards(rows, [np.ones(5), np.zeros(3)])
-    >>> shards.n, shards.d, len(shards.parts)
+    >>> shards.n_rows, shards.n_features, len(shards.parts)
     (8, 2, 2)
     """
 
@@ -92,7 +92,7 @@ class Shards:
         none: list[Any] = [None] * len(rows)
         self.shards = tuple(map(Shard, rows, opened["y"] or none, opened["sample_weight"] or none))
         self._check()
-        most = min(_PART_BYTES // (self.d * self.dtype.itemsize), self.n // _PARTS)
+        most = min(_PART_BYTES // (self.n_features * self.dtype.itemsize), self.n_rows // _PARTS)
         size = max(_LEAST_ROWS, most // _LEAST_ROWS * _LEAST_ROWS)
         self.part_rows = check_integer(size if part_rows is None else part_rows, "part_rows", "Shards")
         self.parts: tuple[Part, ...] = tuple(self._parts())
@@ -124,18 +124,22 @@ class Shards:
             if shard.y is not None and first.y is not None and _said(shard.y) != _said(first.y):
                 received = describe(f"{_said(shard.y)} in {shard.y.name}, {_said(first.y)} in {first.y.name}")
                 raise fail("y", "Shards", "numbers in all shards, or texts in all", received)
-        if self.n == 0:
+        if self.n_rows == 0:
             raise fail("X", "Shards", "at least one row", describe("none"))
-        if self.n * self.d * self.dtype.itemsize > _MOST_BYTES:  # of chunks that are not there: formats fill them in
-            raise fail("X", "Shards", f"at most {_MOST_BYTES >> 40} TiB", describe(f"shape ({self.n}, {self.d})"))
+        if (
+            self.n_rows * self.n_features * self.dtype.itemsize > _MOST_BYTES
+        ):  # of chunks that are not there: formats fill them in
+            raise fail(
+                "X", "Shards", f"at most {_MOST_BYTES >> 40} TiB", describe(f"shape ({self.n_rows}, {self.n_features})")
+            )
 
     @property
-    def n(self) -> int:
+    def n_rows(self) -> int:
         """Number of rows."""
         return sum(shard.X.shape[0] for shard in self.shards)
 
     @property
-    def d(self) -> int:
+    def n_features(self) -> int:
         """Number of columns."""
         return self.shards[0].X.shape[1]
 
@@ -145,12 +149,12 @@ class Shards:
         return np.result_type(*(shard.X.dtype for shard in self.shards))
 
     @property
-    def names(self) -> tuple[str, ...] | None:
+    def feature_names(self) -> tuple[str, ...] | None:
         """Names of the columns, where the format has any."""
         return getattr(self.shards[0].X, "columns", None)
 
     @property
-    def labelled(self) -> bool:
+    def has_targets(self) -> bool:
         """Whether there are targets."""
         return all(shard.y is not None for shard in self.shards)
 
@@ -224,7 +228,7 @@ class Shards:
         return digest.hexdigest()
 
     def __repr__(self) -> str:
-        return f"Shards(n={self.n}, d={self.d}, dtype={self.dtype}, shards={len(self.shards)})"
+        return f"Shards(n={self.n_rows}, d={self.n_features}, dtype={self.dtype}, shards={len(self.shards)})"
 
 
 def _rows(stored: Stored) -> str:

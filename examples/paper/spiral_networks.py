@@ -48,7 +48,7 @@ def _gates(X: Array, m: int, method: str, seed: int) -> Gates:
     if method != "gaussian-printed":
         return sample_gates(X, m, method, random_state=seed)
     rng = np.random.default_rng(seed)  # Algorithm 3 as printed: w ~ N(0, I), b ~ N(0, 1), wherever the data are
-    return Gates.given(rng.standard_normal((X.shape[1], m)), rng.standard_normal(m))
+    return Gates.from_arrays(rng.standard_normal((X.shape[1], m)), rng.standard_normal(m))
 
 
 def _relu(method: str) -> Callable[[Array, float, int, int], Any]:

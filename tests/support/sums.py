@@ -63,7 +63,7 @@ class Broken(PartWork):
     """A disk that is full where the last rows are."""
 
     def of(self, shards, part):
-        if part.first + part.size == shards.n:
+        if part.first + part.size == shards.n_rows:
             raise OSError(28, "No space left on device")
 
 

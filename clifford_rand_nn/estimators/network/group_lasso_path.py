@@ -33,7 +33,7 @@ def planes(rows: Array, gates: str) -> CrossProductDictionary:
         few = min(few, max(2 * d, _FREE_PLANES))
     every = gates == "row_spanned" and (total <= few or 2 * total * n <= _ALL_ENTRIES)
     drawn = None if every else min(few, total)
-    return cross_product_dictionary(rows, "l1", bias=False, subsample=drawn, random_state=_SEED, graded=True)
+    return cross_product_dictionary(rows, "l1", bias=False, subsample=drawn, random_state=_SEED, sparse_first=True)
 
 
 def climbed(rows: Array, theta: Array, directions: Array) -> Array:

@@ -132,12 +132,14 @@ class NetworkFit(ShardPlanning):
             if checkpoint is not None and trained.state is not None:
                 keeper.write(trained.state)
             note_columns(self, shards)
-            fitted = _network_attributes(trained, targets, facts.n, shards.n)
+            fitted = _network_attributes(trained, targets, facts.n, shards.n_rows)
             if targets.offset is not None:  # the intercept was rounded
                 fitted["certificate_"] = fitted["certificate_"].judged(runs, owner)
         for name in _OLD:
             vars(self).pop(name, None)
-        vars(self).update(fitted, **_out_of_sample_attributes(trained, targets, shards), n_features_in_=shards.d)
+        vars(self).update(
+            fitted, **_out_of_sample_attributes(trained, targets, shards), n_features_in_=shards.n_features
+        )
         self._keep_variance(False)
         if trained.message:
             warnings.warn(f"{owner}: {trained.message}.", ConvergenceWarning, stacklevel=3)

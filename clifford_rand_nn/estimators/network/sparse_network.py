@@ -139,7 +139,7 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
         family = family or Family("neurons", path.p, False, listed, feature)
         return solution, _proved(solution, atoms, beta, family, standard, Z)
 
-    exact = Family.of(path.dictionary, feature) if whole and path.dictionary.exact else None
+    exact = Family.of(path.dictionary, feature) if whole and path.dictionary.is_exact else None
     result, selection = solved(index, beta, chosen, exact)
     result = settled(result)
     proved, reason = selection, f"group Lasso over {len(index):,} neurons" + (f"; {cut}" if cut else "")

@@ -44,7 +44,7 @@ def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, t
         "cpu": cpu - engine.bare_cpu,
         "peak": memory,
         "workers": workers,
-        "n": shards.n,
+        "n": shards.n_rows,
         "objective": proof.primal,
         "gap": proof.relative_gap,
         "steps": model.n_iter_,

@@ -78,7 +78,7 @@ class Counted(Engine):
         if not self._threads or not (forward.shape[1] or backward):
             return 0.0, 0.0
         begin, cpu = time.perf_counter(), time.process_time()
-        seconds = bare(self._resident(forward, rows), forward, backward, self.shards.n, self._threads)
+        seconds = bare(self._resident(forward, rows), forward, backward, self.shards.n_rows, self._threads)
         self.bare += time.perf_counter() - begin
         self.bare_cpu += time.process_time() - cpu
         return seconds

@@ -265,7 +265,7 @@ REGISTRIES = {
     ("fit", "loss"): {name for task in ("classification", "regression") for name in loss_names(task)},
     ("fit", "model"): {model for model, _ in estimators.ESTIMATORS},
     ("predict", "method"): predict.METHODS,
-    ("predict", "kind"): predict.FILE_KINDS,
+    ("predict", "kind"): predict.FILE_FORMATS,
     ("export", "to"): [ending.removeprefix(".") for ending in EXPORTERS],
 }
 

@@ -40,7 +40,7 @@ NETWORK = TwoLayerNetwork(np.ones((3, 2)), np.zeros(3), np.ones((3, 1)), np.zero
         ),
         (lambda: replace(NETWORK, b1=np.zeros(2)), r"'b1' parameter of TwoLayerNetwork must be of shape \(3,\)"),
         (
-            lambda: replace(NETWORK, gates=Gates.given(np.ones((2, 2)))),
+            lambda: replace(NETWORK, gates=Gates.from_arrays(np.ones((2, 2)))),
             "'gates' parameter of TwoLayerNetwork must be None",
         ),
         (lambda: replace(relu_path(X, Y, n_betas=2), networks=()), "'networks' parameter of RegularizationPath"),

@@ -50,7 +50,7 @@ def test_it_is_the_network_without_biases_on_rows_with_a_constant(family, y):
     own = {}
     if "gates" in FAMILIES[family][1]:
         directions = np.vstack([GATES.directions, GATES.offsets / C])
-        own = {"gates": Gates.given(directions)}
+        own = {"gates": Gates.from_arrays(directions)}
     lifted = np.column_stack([X, np.full(40, C)])
     plain = _fitted(family, y, lifted, bias=False, **own)
     assert model.result_.objective == pytest.approx(plain.result_.objective, rel=1e-7)
@@ -117,12 +117,12 @@ def test_a_bound_for_every_neuron():
 def test_units_do_not_matter(family):
     s, squared = 37.3, family == "ridge"
     model = _of(family, 1)
-    params = {"gates": Gates.given(GATES.directions, GATES.offsets * s)} if "gates" in FAMILIES[family][1] else {}
+    params = {"gates": Gates.from_arrays(GATES.directions, GATES.offsets * s)} if "gates" in FAMILIES[family][1] else {}
     scaled = _fitted(family, ONE, X * s, beta=1e-2 * s ** (2 if squared else 1), **params)
     np.testing.assert_allclose(scaled.predict(X * s), model.predict(X), atol=2e-4)
     assert scaled.bias_feature_ == pytest.approx(s * C)
     far = 2.0**120  # beyond what is solved as it comes
-    params = {"gates": Gates.given(GATES.directions, GATES.offsets * far)} if params else {}
+    params = {"gates": Gates.from_arrays(GATES.directions, GATES.offsets * far)} if params else {}
     scaled = _fitted(family, ONE, X * far, beta=1e-2 * far ** (2 if squared else 1), **params)
     np.testing.assert_array_equal(scaled.predict(X * far), model.predict(X))
     assert scaled.bias_feature_ == C * far

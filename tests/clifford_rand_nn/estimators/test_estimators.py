@@ -264,7 +264,7 @@ def test_neurons_that_weigh_nothing_are_left_out():
         weight = np.linalg.norm(model.network_.to_neurons().values, axis=1)
         assert weight.min() > 1e-6 * weight.max()
         assert model.certificate_.verify(rows, y).relative_gap <= 1.1e-6
-    x, gates = np.array([[-2.0], [-1.0], [1.0], [2.0]]), Gates.given(np.array([[1.0, -1.0]]))
+    x, gates = np.array([[-2.0], [-1.0], [1.0], [2.0]]), Gates.from_arrays(np.array([[1.0, -1.0]]))
     model = GatedReLURegressor(gates=gates, beta=10.0, tol=1e-9, bias="free").fit(x, x[:, 0] > 0)
     assert not model.coef_.any()  # the penalty is too large for weights,
     np.testing.assert_allclose(model.predict(x), [0, 0, 1, 1], atol=1e-6)  # but biases cost nothing

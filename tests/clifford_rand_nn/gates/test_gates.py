@@ -121,7 +121,9 @@ def test_activation_patterns_are_distinct_and_each_has_its_gate():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((9, 2))
     gates = sample_gates(X, 200, "gaussian", random_state=1)
-    gates = Gates.given(np.hstack([gates.directions, np.zeros((2, 1))]), np.append(gates.offsets, -1.0))  # all off
+    gates = Gates.from_arrays(
+        np.hstack([gates.directions, np.zeros((2, 1))]), np.append(gates.offsets, -1.0)
+    )  # all off
     patterns, kept = activation_patterns(X, gates)
     assert patterns.dtype == bool
     assert patterns.any(axis=0).all()
@@ -174,9 +176,9 @@ def test_order_and_copies_of_rows_change_no_gate(method, d):
 )
 def test_gates_check_what_they_are_made_of(change, message):
     with pytest.raises(ArgumentError, match=message):
-        replace(Gates.given(np.ones((2, 3))), **change)
+        replace(Gates.from_arrays(np.ones((2, 3))), **change)
     with pytest.raises(ArgumentError, match=r"of shape \(3,\), one per direction"):
-        Gates.given(np.eye(3), np.zeros(2))
+        Gates.from_arrays(np.eye(3), np.zeros(2))
     with pytest.raises(ArgumentError, match=r"in dimension 2, that of X\. Got 3 dimensions"):
         activation_patterns(np.eye(2), (np.eye(3), np.zeros(3)))
 
@@ -192,7 +194,7 @@ GIVEN = {
 
 
 @pytest.mark.parametrize("entry", GIVEN)
-@pytest.mark.parametrize("gates", ["foo", 3, {"a": 1, "b": 2}, (np.eye(2),), np.eye(2), Gates.given(np.eye(3))])
+@pytest.mark.parametrize("gates", ["foo", 3, {"a": 1, "b": 2}, (np.eye(2),), np.eye(2), Gates.from_arrays(np.eye(3))])
 def test_every_entry_point_refuses_what_are_no_gates(entry, gates):
     with pytest.raises(ArgumentError, match=f"'gates' parameter of {entry} must be (Gates|in dimension 2)"):
         GIVEN[entry](np.eye(2), np.ones(2), gates)
@@ -204,7 +206,7 @@ def test_a_pair_is_as_good_as_gates():
     X, y = rng.standard_normal((12, 2)), rng.standard_normal(12)
     pair = rng.standard_normal((2, 3)), rng.standard_normal(3)
     for path in (relu_path, gated_path):
-        one, other = path(X, y, pair, n_betas=3), path(X, y, Gates.given(*pair), n_betas=3)
+        one, other = path(X, y, pair, n_betas=3), path(X, y, Gates.from_arrays(*pair), n_betas=3)
         assert "global" not in one.scope
         np.testing.assert_array_equal(one.objectives, other.objectives)
     every = relu_path(X, y, "exhaustive", n_betas=3)

@@ -322,7 +322,7 @@ def test_cross_validation_and_paths_begin_at_the_halving_beta():
     search = BetaCV(model, n_betas=5, eps=1e-4, cv=3).fit(X, y)
     assert search.betas_[0] == pytest.approx(model.beta_max(X, y))
     assert search.score(X, y) > 0.9
-    gates = Gates.given(np.random.default_rng(0).standard_normal((5, 20)))
+    gates = Gates.from_arrays(np.random.default_rng(0).standard_normal((5, 20)))
     signs = 2.0 * y - 1
     path = gated_path(X, signs, gates, bias=False, loss="logistic", penalty="ridge", n_betas=4)
     problem = GatedRidgeProblem(X, signs, activation_patterns(X, gates).patterns, 1.0, loss="logistic", bias=False)

@@ -153,7 +153,7 @@ def test_rows_of_zeros_and_constant_data():
     X, y = data(n=30)
     X[:3] = 0
     check(refine(X, y, bias=False), X, y, beta=0.02, bias=False)
-    found = refine_gates(np.ones((5, 2)), np.arange(5.0), Gates.given(np.ones((2, 1))), beta=0.1, bias=False)
+    found = refine_gates(np.ones((5, 2)), np.arange(5.0), Gates.from_arrays(np.ones((2, 1))), beta=0.1, bias=False)
     assert found.result.objective == pytest.approx(1.0, rel=1e-4)  # half the variance: nothing to be gained
     assert found.status == "refined"
 

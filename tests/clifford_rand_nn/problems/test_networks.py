@@ -83,7 +83,7 @@ def test_a_bias_alone_is_a_constant():
 
 
 def test_gated_networks_are_no_atoms():
-    gates = Gates.given(np.eye(2))
+    gates = Gates.from_arrays(np.eye(2))
     network = TwoLayerNetwork.from_gated(Coefficients(np.ones((1, 2, 2)), np.zeros((1, 2)), np.zeros(1)), gates)
     with pytest.raises(ArgumentError, match=r"of ReLU neurons\. Got a gated network"):
         network.to_neurons()
@@ -99,7 +99,7 @@ def test_gated_networks_are_no_atoms():
 @pytest.mark.parametrize("C", [1, 3])
 def test_gated_there_and_back(C):
     rng = np.random.default_rng(4)
-    gates = Gates.given(rng.standard_normal((3, 5)), rng.standard_normal(5))
+    gates = Gates.from_arrays(rng.standard_normal((3, 5)), rng.standard_normal(5))
     coefficients = Coefficients(rng.standard_normal((C, 5, 3)), rng.standard_normal((C, 5)), rng.standard_normal(C))
     back, kept = TwoLayerNetwork.from_gated(coefficients, gates).to_gated()
     for one, two in zip(back, coefficients, strict=True):

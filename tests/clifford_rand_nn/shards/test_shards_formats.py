@@ -40,7 +40,7 @@ def all_rows(shards, rows=7):
             assert block.X.dtype == shards.dtype or len({s.X.dtype for s in shards.shards}) > 1
             first += len(block.X)
             blocks.append(block)
-    assert first == shards.n
+    assert first == shards.n_rows
     columns = zip(*(block[:3] for block in blocks), strict=True)
     return [None if values[0] is None else np.concatenate(values) for values in columns]
 
@@ -277,14 +277,14 @@ def tables(tmp_path, parquet):
 def test_parquet_by_row_groups(tables):
     folder, *_ = tables
     shards = Shards(folder, target="kind", sample_weight="w", part_rows=20)
-    assert shards.names == ("a", "b", "c", "d", "price")
+    assert shards.feature_names == ("a", "b", "c", "d", "price")
     assert [part[:3] for part in shards.parts][:3] == [(0, 0, 13), (0, 13, 26), (0, 26, 40)]
     wanted = np.column_stack([X[:, 0], X[:, 1].astype("f4"), np.arange(90), X[:, 3] > 0, Y[:, 0]])
     for rows in (1, 7, 13, 100):
         check(shards, wanted, LABELS, WEIGHTS, rows=rows)
     np.testing.assert_array_equal(shards.shards[2].X.read(11, 31), wanted[51:71])
     check(Shards(folder, target=["price", "c"], columns=["b", "a"]), wanted[:, [1, 0]], wanted[:, [4, 2]])
-    assert not Shards(folder, columns=["b"]).labelled
+    assert not Shards(folder, columns=["b"]).has_targets
     assert Shards(folder, columns=["b"]).dtype == np.float32
 
 
@@ -342,7 +342,7 @@ def test_parquet_of_embeddings(tmp_path, parquet):
         parquet.write_table(table, tmp_path / "1.parquet", row_group_size=40)
         parquet.write_table(table[:0], tmp_path / "0.parquet")
         shards = Shards(tmp_path, target="y", columns=["size", "v"])
-        assert shards.names is None
+        assert shards.feature_names is None
         for rows in (7, 50):
             check(shards, np.column_stack([X[:, 0], X.astype("f4")]), rows=rows)
     assert Shards(tmp_path, target="y", columns=["v"]).dtype == np.float32

@@ -55,7 +55,7 @@ def test_a_plan_of_many_rows_comes_from_some_of_everywhere(shards, monkeypatch):
     found = np.concatenate([block.X for part in some.parts for block in some.blocks(part, 7)])
     every = np.concatenate([block.X for part in shards.parts for block in shards.blocks(part, 1000)])
     at = np.concatenate([np.arange(16) + i * 75 for i in range(16)])
-    assert some.n == 256
+    assert some.n_rows == 256
     assert np.array_equal(found[:96], every[at[:96]])  # pieces end with their part
     assert some.fingerprint != shards.fingerprint
 
@@ -67,7 +67,7 @@ def test_a_pass_takes_as_many_times_longer_as_there_are_more_rows(shards, monkey
 
     class Clocked(LocalEngine):
         def sum(self, term):
-            now[0] += 1.0 + self.shards.n / 100  # a second of overhead and a second for a hundred rows
+            now[0] += 1.0 + self.shards.n_rows / 100  # a second of overhead and a second for a hundred rows
             return super().sum(term)
 
         def each(self, work):

@@ -92,7 +92,7 @@ def test_it_is_explained_exported_and_drawn(fitted):
     )
     CertificateDisplay.from_estimator(model, ax=Figure().subplots())
     if hasattr(model, "gates_"):
-        assert model.gates_.incident.max() < shards.n
+        assert model.gates_.incident.max() < shards.n_rows
 
 
 def test_the_rows_that_span_a_gate_are_known_by_their_place_among_all(monkeypatch):

@@ -74,11 +74,11 @@ def test_arrays_of_predictions_are_those_of_the_rows(tmp_path, shards, classifie
 def test_tables_of_predictions(tmp_path, shards, classifier, regressor, kind):
     pd = pytest.importorskip("pandas")
     read = getattr(pd, f"read_{kind}")
-    files = predict_shards(classifier, shards, tmp_path, method="predict_proba", kind=kind)
+    files = predict_shards(classifier, shards, tmp_path, method="predict_proba", file_format=kind)
     found = pd.concat([read(file) for file in files]).astype(float)  # an empty CSV has no types
     assert list(found.columns) == ["probability_ant", "probability_bee", "probability_tern"]
     np.testing.assert_allclose(found, classifier.predict_proba(X.astype("f4")), rtol=1e-4, atol=1e-5)
-    found = read(predict_shards(regressor, shards, tmp_path, kind=kind)[3])
+    found = read(predict_shards(regressor, shards, tmp_path, file_format=kind)[3])
     assert list(found.columns) == ["prediction_0", "prediction_1"]
     np.testing.assert_allclose(found, regressor.predict(X[90:].astype("f4")), rtol=1e-4)
 
@@ -90,10 +90,10 @@ def test_files_that_are_there(tmp_path, shards, classifier):
         predict_shards(classifier, shards, out)
     files[2].unlink()
     before = files[0].stat().st_mtime_ns
-    predict_shards(classifier, shards, out, existing="keep")
+    predict_shards(classifier, shards, out, if_exists="skip")
     assert files[2].exists()
     assert files[0].stat().st_mtime_ns == before
-    predict_shards(classifier, shards, out, existing="replace")
+    predict_shards(classifier, shards, out, if_exists="replace")
     assert files[0].stat().st_mtime_ns > before
 
 
@@ -146,7 +146,7 @@ def test_what_is_refused(tmp_path, shards, classifier, regressor):
 
     refused("'predict_proba'", predict_shards, regressor, shards, tmp_path, method="predict_proba")
     refused("'method'", predict_shards, regressor, shards, tmp_path, method="transform")
-    refused("'kind'", predict_shards, regressor, shards, tmp_path, kind="xlsx")
+    refused("'file_format'", predict_shards, regressor, shards, tmp_path, file_format="xlsx")
     refused("3 columns of the model", predict_shards, regressor, Shards([X[:, :2]]), tmp_path)
     refused("without y", evaluate_shards, classifier, Shards([X]))
     refused("must be Shards. Got a ndarray", evaluate_shards, classifier, X)

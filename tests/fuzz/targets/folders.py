@@ -128,18 +128,20 @@ class Folders(Target):
         with np.errstate(all="ignore"):
             shards = Shards(self.data, target="y") if columns and zlib.crc32(data) % 4 else Shards(self.data)
             seen = 0
-            if shards.n * shards.d > _MOST_NUMBERS:  # chunks that are not there are zeros, as many as are wanted
+            if (
+                shards.n_rows * shards.n_features > _MOST_NUMBERS
+            ):  # chunks that are not there are zeros, as many as are wanted
                 return "large"
             for part in shards.parts:
                 for block in shards.blocks(part, 3):
-                    if block.first != seen or block.X.shape[1:] != (shards.d,):
+                    if block.first != seen or block.X.shape[1:] != (shards.n_features,):
                         raise AssertionError(f"rows from {block.first} on, of shape {block.X.shape}, after {seen}")
                     for more in (block.y, block.weights):
                         if more is not None and len(more) != len(block.X):
                             raise AssertionError(f"{len(more)} beside {len(block.X)} rows")
                     seen += len(block.X)
-        if seen != shards.n:
-            raise AssertionError(f"{seen} rows of {shards.n}")
+        if seen != shards.n_rows:
+            raise AssertionError(f"{seen} rows of {shards.n_rows}")
         if not shards.fingerprint:
             raise AssertionError("no fingerprint")
         return "rows"

@@ -256,10 +256,10 @@ CALLS = catalogue({
         Made(lambda: fitted("CrossProductLassoRegressor").certificate_), rows(X), targets(Y), weights(None)
     ),
     "nn.Gates": through(
-        lambda D, o: nn.Gates.given(D, o).on(NEW), rows(X[:2], every="right", no_columns="refused"),
+        lambda D, o: nn.Gates.from_arrays(D, o).on(NEW), rows(X[:2], every="right", no_columns="refused"),
         vector(np.array([0.1, 0.2]), missing="right"),
     ),
-    "nn.Gates.given": good(rows(X[:2]), vector(np.array([0.1, 0.2]), missing="right")),
+    "nn.Gates.from_arrays": good(rows(X[:2]), vector(np.array([0.1, 0.2]), missing="right")),
     "nn.Gates.on": good(GATES, rows(NEW)),
     "nn.Gates.take": good(GATES, index(np.array([0, 2]), truth_values="right")),
     "nn.Gates.without_incidence": good(X[:2], np.zeros(2), "given"),
@@ -268,7 +268,7 @@ CALLS = catalogue({
     "nn.cross_product_dictionary": [
         through(
             lambda X, **o: nn.cross_product_dictionary(X, **o).matrix(), rows(X[:6]), penalty=word("l1"),
-            bias=flag(True), rtol=tolerance(1e-9), graded=flag(False), max_time=limit(5.0),
+            bias=flag(True), rtol=tolerance(1e-9), sparse_first=flag(False), max_time=limit(5.0),
         ),
         through(
             lambda **o: nn.cross_product_dictionary(X, **o).matrix(),

@@ -88,12 +88,12 @@ def _encoded(method):
 CALLS = catalogue({
     "nn.Shards": [
         through(
-            lambda *a, **o: nn.Shards(*a, **o).n, thing([X[:10], X[10:]], an_array="right"),
+            lambda *a, **o: nn.Shards(*a, **o).n_rows, thing([X[:10], X[10:]], an_array="right"),
             thing([Y[:10], Y[10:]], missing="right", an_array="refused"), part_rows=count(5, missing="right"),
         ),
         through(lambda X: nn.Shards([X], [Y]).whole(), rows(X, every="right")),  # whose entries a fit looks at
         through(_shards_fit, rows(X, a_frame="right", **_arrays), targets(Y, **_arrays), weights(W, **_arrays)),
-        through(lambda where: nn.Shards(where).n, path(Made(_folder))),
+        through(lambda where: nn.Shards(where).n_rows, path(Made(_folder))),
     ],
     "nn.Shards.blocks": through(lambda size: list(SHARDS.make().blocks(SHARDS.make().parts[0], size)), count(4)),
     "nn.Shards.whole nn.Shards.fingerprint": lambda name: through(lambda: get(SHARDS.make(), name)),
@@ -103,11 +103,11 @@ CALLS = catalogue({
     ],
     "nn.predict_shards": through(
         lambda model, shards, where="out", **o: len(
-            nn.predict_shards(model, shards, where, **({"existing": "replace"} | o))
+            nn.predict_shards(model, shards, where, **({"if_exists": "replace"} | o))
         ),
         thing(made("GatedReLURegressor")), thing(SHARDS),
         path("out", a_folder="left out", not_there="left out"),  # which it would make
-        method=word("predict"), kind=word("npy"), existing=word("replace"),
+        method=word("predict"), file_format=word("npy"), if_exists=word("replace"),
     ),
     "nn.read_frame": good(
         path(Made(_csv)), text=names(["city"], empty_list="right"), as_text=names(["city"], empty_list="right"),
