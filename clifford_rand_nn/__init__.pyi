@@ -22,9 +22,9 @@ from .explanation.entry import explain as explain
 from .export.pipelines import export_onnx as export_onnx
 from .export.pipelines import export_source as export_source
 from .export.pipelines import export_torch as export_torch
+from .gates.enumeration import count_patterns as count_patterns
+from .gates.enumeration import enumerate_gates as enumerate_gates
 from .gates.enumeration import enumerate_patterns as enumerate_patterns
-from .gates.enumeration import exhaustive_gates as exhaustive_gates
-from .gates.enumeration import pattern_count as pattern_count
 from .gates.hyperplanes import Gates as Gates
 from .gates.hyperplanes import activation_patterns as activation_patterns
 from .gates.hyperplanes import with_linear_gate as with_linear_gate

@@ -34,7 +34,7 @@ def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Arra
     n, claim, loss = len(targets), certificate.claim, certificate.loss_function
     columns = np.ones((n, int(certificate.fit_intercept)))
     if certificate.bias is True and isinstance(claim, GatedClaim):
-        columns = np.column_stack([claim.gates.on(X), columns])
+        columns = np.column_stack([claim.gates.activations(X), columns])
     basis, sizes, _ = np.linalg.svd(columns, full_matrices=False)
     basis = basis[:, sizes > n * np.finfo(np.float64).eps * sizes.max(initial=0.0)]
     datafit = Datafit(loss, targets, None if (weights == weights[0]).all() else weights)

@@ -39,7 +39,7 @@ class GatedClaim(NamedTuple):
     def predictions_and_penalty(self, X: Any) -> tuple[Array, float]:
         """Predictions and the sum of the Frobenius norms, or of half their squares; X is dense or CSR."""
         U, b, t = self.coefficients
-        on, f, penalty = self.gates.on(X), np.tile(t, (X.shape[0], 1)), 0.0
+        on, f, penalty = self.gates.activations(X), np.tile(t, (X.shape[0], 1)), 0.0
         for i in range(on.shape[1]):
             f[on[:, i]] += X[on[:, i]] @ U[:, i].T + b[:, i]
             norm = float(np.linalg.norm(U[:, i]))
@@ -58,7 +58,7 @@ class GatedClaim(NamedTuple):
         """Return predictions less targets (n, C); biases, intercept and target, which cancel, in twice the digits."""
         U, b, t = self.coefficients
         linear = self._replace(coefficients=Coefficients(U, 0 * b, 0 * t)).predictions_and_penalty(X)[0]
-        on = self.gates.on(X).astype(np.float64)
+        on = self.gates.activations(X).astype(np.float64)
         biases = product(Pair(on, 0 * on), b.T, t)
         between = two_sum(biases.high, -targets)
         total = two_sum(linear, between.high)
@@ -80,7 +80,7 @@ class GatedClaim(NamedTuple):
 
     def _norms(self, X: Any, theta: Array) -> list[float]:
         rows = with_feature(X, self.feature)
-        return [float(np.linalg.norm(rows[gate].T @ theta[gate])) for gate in self.gates.on(X).T]
+        return [float(np.linalg.norm(rows[gate].T @ theta[gate])) for gate in self.gates.activations(X).T]
 
 
 class NetworkClaim(NamedTuple):

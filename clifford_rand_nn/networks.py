@@ -44,7 +44,9 @@ def gated_predictions(X: Any, gates: Gates, coefficients: Coefficients) -> Array
         rows = X[start : start + block]
         rows = rows if sparse else np.asarray(rows, dtype=np.float64)
         inside = (rows @ U).reshape(rows.shape[0], C, active.size) + b
-        out[start : start + block] = np.einsum("ncp,np->nc", inside, kept.on(rows).astype(np.float64)) + intercept
+        out[start : start + block] = (
+            np.einsum("ncp,np->nc", inside, kept.activations(rows).astype(np.float64)) + intercept
+        )
     return out
 
 
@@ -284,7 +286,7 @@ class TwoLayerNetwork(Exported):
         for start in range(0, len(data), block):
             rows = np.asarray(data[start : start + block], dtype=np.float64)
             hidden = rows @ self.W1.T + self.b1
-            hidden = np.maximum(hidden, 0) if self.gates is None else hidden * self.gates.on(rows)
+            hidden = np.maximum(hidden, 0) if self.gates is None else hidden * self.gates.activations(rows)
             out[start : start + block] = hidden @ self.w2 + self.b2
         return np.asarray(out[:, 0] if out.shape[1] == 1 else out)
 

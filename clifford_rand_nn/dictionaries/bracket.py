@@ -6,7 +6,7 @@ from scipy.optimize import nnls
 from clifford_rand._checks import as_real, check_squares, describe, fail
 from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
-from clifford_rand_nn.gates.enumeration import exhaustive_gates
+from clifford_rand_nn.gates.enumeration import enumerate_gates
 
 _ON_CONE = 1e-9  # a ray is in a closed cone if it leaves it by no more than this share of |x|; rows within it are on
 
@@ -60,7 +60,7 @@ def bracket_factor(X: ArrayLike, *, max_patterns: int = 100_000) -> float:
     rays = np.unique(np.round(np.concatenate([rays, -rays], axis=1), 12), axis=1)
     rows = data[np.linalg.norm(data, axis=1) > 0]
     margins = rows @ rays / np.linalg.norm(rows, axis=1)[:, None]
-    gates = exhaustive_gates(rows, False, max_patterns=max_patterns).gates
+    gates = enumerate_gates(rows, False, max_patterns=max_patterns).gates
     signs = np.sign(rows @ gates.directions)  # (n, P)
     worst = 1.0
     for s in signs.T:

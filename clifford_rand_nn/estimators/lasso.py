@@ -175,7 +175,7 @@ class CrossProductLasso(ConvexNetwork):
         network = without_feature(TwoLayerNetwork.from_neurons(solution, self.dictionary_.p), task.feature)
         self._set_network(network, "cross")
         self.spanning_rows_ = solution.neurons.take(np.flatnonzero(solution.values.any(axis=1))).rows
-        self.patterns_ = self.gates_.on(task.X)
+        self.patterns_ = self.gates_.activations(task.X)
         claim = NetworkClaim(network, family)
         self._conclude(without_feature(result, task.feature), pricer.scope, pricer.n_atoms, claim, task)
 

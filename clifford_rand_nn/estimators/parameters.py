@@ -19,7 +19,7 @@ _PARTS = {
             Hyperplanes to sample. Gates with the same pattern on the training rows are kept once.
         gates : a method of `sample_gates`, "exhaustive", Gates or (directions (d, m), offsets (m,))
             How they are chosen; see `sample_gates`. "exhaustive" takes one gate of every activation pattern there is,
-            for small d; see `exhaustive_gates`.
+            for small d; see `enumerate_gates`.
         sketch_dim : int, "auto" or None, default "auto"
             Sketch size of the cross products.
         """,

@@ -254,7 +254,7 @@ class ConvexReLU(GatedFamily):
         network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
         network, result = without_feature(network, task.feature), without_feature(result, task.feature)
         self._set_network(network, "neurons")
-        self.patterns_ = self.gates_.on(X)
+        self.patterns_ = self.gates_.activations(X)
         self.candidate_gates_ = None if sampled is None else sampled.gates
         self._conclude(result, scope, count, NetworkClaim(network, family), task)
 

@@ -300,7 +300,7 @@ def likeness(estimator: Any, training: Array, X: Array) -> Array:
             eta = np.sqrt(square)
         some = np.flatnonzero(eta)
         gates = claim.gates.take(some)
-        K = (gates.on(X) * eta[some]) @ gates.on(rows).T.astype(np.float64)
+        K = (gates.activations(X) * eta[some]) @ gates.activations(rows).T.astype(np.float64)
         K *= with_feature(X, claim.feature) @ with_feature(rows, claim.feature).T
     else:
         assert isinstance(claim, NetworkClaim)

@@ -34,7 +34,7 @@ def central_count(n: int, rank: int) -> int:
     return 2 * total
 
 
-def pattern_count(n: int, d: int, bias: bool = True, rank: int | None = None) -> int:
+def count_patterns(n: int, d: int, bias: bool = True, rank: int | None = None) -> int:
     r"""Return the number of activation patterns of n rows in general position, an upper bound for all others.
 
     .. math::
@@ -69,14 +69,14 @@ def pattern_count(n: int, d: int, bias: bool = True, rank: int | None = None) ->
 
     Examples
     --------
-    >>> pattern_count(160, 2)
+    >>> count_patterns(160, 2)
     25442
-    >>> pattern_count(5, 2, bias=False)
+    >>> count_patterns(5, 2, bias=False)
     10
-    >>> pattern_count(3, 100) == 2**3
+    >>> count_patterns(3, 100) == 2**3
     True
     """
-    owner = "pattern_count"
+    owner = "count_patterns"
     n = check_integer(n, "n", owner)
     d = check_integer(d, "d", owner)
     check_choice(bias, "bias", owner, (True, False))
@@ -88,7 +88,7 @@ def pattern_count(n: int, d: int, bias: bool = True, rank: int | None = None) ->
 def enumerate_patterns(X: ArrayLike, bias: bool = True, *, max_patterns: int = _MOST_PATTERNS) -> NDArray[np.bool_]:
     r"""Return every activation pattern :math:`1(Xh + c \ge 0)` of a full-dimensional chamber, each once, (n, P) bool.
 
-    Parameters, order and errors are those of `exhaustive_gates`, whose ``patterns`` these are.
+    Parameters, order and errors are those of `enumerate_gates`, whose ``patterns`` these are.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def enumerate_patterns(X: ArrayLike, bias: bool = True, *, max_patterns: int = _
     return _every(X, bias, max_patterns, "enumerate_patterns").patterns
 
 
-def exhaustive_gates(X: ArrayLike, bias: bool = True, *, max_patterns: int = _MOST_PATTERNS) -> ActivationPatterns:
+def enumerate_gates(X: ArrayLike, bias: bool = True, *, max_patterns: int = _MOST_PATTERNS) -> ActivationPatterns:
     r"""Return every activation pattern :math:`1(Xh + c \ge 0)`, each with a gate strictly inside its chamber.
 
     In general position there are :math:`2\sum_{k<r}\binom{n-1}{k}` of them without bias and
@@ -121,7 +121,7 @@ def exhaustive_gates(X: ArrayLike, bias: bool = True, *, max_patterns: int = _MO
     -------
     ActivationPatterns
         ``patterns`` (n, P) bool, in lexicographic order of the columns, off before on, so the all-off pattern is
-        the first; ``gates``, one for each, for which ``gates.on(X)`` is ``patterns`` bit for bit.
+        the first; ``gates``, one for each, for which ``gates.activations(X)`` is ``patterns`` bit for bit.
         :math:`x_i^Th + c` is of the order of 1 over the rows, at most, whatever the scale of X.
 
     Raises
@@ -137,11 +137,11 @@ def exhaustive_gates(X: ArrayLike, bias: bool = True, *, max_patterns: int = _MO
     Examples
     --------
     >>> X = np.random.default_rng(0).standard_normal((6, 2))
-    >>> patterns, gates = exhaustive_gates(X)
-    >>> patterns.shape, bool((gates.on(X) == patterns).all())
+    >>> patterns, gates = enumerate_gates(X)
+    >>> patterns.shape, bool((gates.activations(X) == patterns).all())
     ((6, 32), True)
     """
-    return _every(X, bias, max_patterns, "exhaustive_gates")
+    return _every(X, bias, max_patterns, "enumerate_gates")
 
 
 def _every(
@@ -153,7 +153,7 @@ def _every(
     reduced, cut = reduce_rows(data, bias), ""
     if reduced.rank == 0:  # all rows are zero, without bias: on for every gate
         none = Gates.without_incidence(np.zeros((data.shape[1], 1)), np.zeros(1), "exhaustive")
-        return ActivationPatterns(none.on(data), none)
+        return ActivationPatterns(none.activations(data), none)
     if reduced.rank <= 2:  # a sort: the count is known as soon as the bound
         W = half_of_the_chambers(reduced.unit, reduced.error) if reduced.rank == 2 else reduced.unit[:1].T
         _check_size(2 * W.shape[1], max_patterns, data.shape, reduced.rank - bias, owner)
@@ -231,7 +231,7 @@ def chosen_patterns(
     ``category``. Raises ArgumentError for something else, or hyperplanes that do not fit X.
     """
     if isinstance(gates, str) and gates == "exhaustive":
-        every = _every(X, bias, _MOST_PATTERNS, "exhaustive_gates", late)
+        every = _every(X, bias, _MOST_PATTERNS, "enumerate_gates", late)
         for note in every.gates.notes:
             message = f"{owner}: {note}; network and bound are over these. Try a larger max_time."
             warnings.warn(message, category, stacklevel=4)

@@ -52,7 +52,7 @@ class Gates:
     Examples
     --------
     >>> gates = Gates.from_arrays(np.eye(2), np.zeros(2))
-    >>> gates.on(np.array([[1.0, -1.0]])).tolist()
+    >>> gates.activations(np.array([[1.0, -1.0]])).tolist()
     [[True, False]]
     """
 
@@ -106,7 +106,7 @@ class Gates:
         """Dimension of the data."""
         return int(self.directions.shape[0])
 
-    def on(self, X: Any) -> NDArray[np.bool_]:
+    def activations(self, X: Any) -> NDArray[np.bool_]:
         r"""Activation patterns :math:`1(Xh_i + c_i \ge 0)`, (n, m) bool, always decided in float64; X may be CSR."""
         rows = X if issparse(X) else np.asarray(as_real(X, "X", "Gates.on", min_ndim=1), dtype=np.float64)
         if rows.shape[-1] != self.d:
@@ -164,7 +164,7 @@ def with_linear_gate(gates: Gates) -> Gates:
     Examples
     --------
     >>> gates = with_linear_gate(Gates.from_arrays(np.array([[1.0]])))
-    >>> gates.on(np.array([[-2.0], [3.0]])).astype(int).tolist()
+    >>> gates.activations(np.array([[-2.0], [3.0]])).astype(int).tolist()
     [[0, 1], [1, 1]]
     """
     if not isinstance(gates, Gates):
@@ -270,7 +270,7 @@ def activation_patterns(X: ArrayLike, gates: Gates | tuple[ArrayLike, ArrayLike]
     hyperplanes = as_gates(gates, data.shape[-1], owner)
     if data.ndim != 2:
         raise fail("X", owner, f"of shape (n, {hyperplanes.d}), the d of the gates", describe(f"shape {data.shape}"))
-    on = hyperplanes.on(data)
+    on = hyperplanes.activations(data)
     keep = np.sort(distinct_columns(on)[0])
     # a gate that is off everywhere has no neuron
     keep = keep[on[:, keep].any(axis=0)]

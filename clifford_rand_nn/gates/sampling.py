@@ -271,7 +271,7 @@ def sample_gates(
     >>> gates = sample_gates(X, 5, random_state=1)
     >>> gates.directions.shape, gates.offsets.shape, gates.incident.shape
     ((3, 5), (5,), (5, 3))
-    >>> bool((np.take_along_axis(gates.on(X), gates.incident.T, axis=0).T == gates.sides).all())
+    >>> bool((np.take_along_axis(gates.activations(X), gates.incident.T, axis=0).T == gates.sides).all())
     True
     """
     owner = "sample_gates"

@@ -9,7 +9,7 @@ from clifford_rand._checks import as_real, as_rows, check_integer, describe, fai
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.dictionaries.subsets import distinct
-from clifford_rand_nn.gates.enumeration import pattern_count
+from clifford_rand_nn.gates.enumeration import count_patterns
 from clifford_rand_nn.neurons import Neurons
 
 # Projections of a dual point leave Σθ at 1e-12 of Σ|θ| or below; a sum that is meant to be there is far above this.
@@ -77,7 +77,7 @@ class AllNeurons:
     @property
     def n_atoms(self) -> int:
         """Number of activation patterns of rows in general position."""
-        return pattern_count(self.X.shape[0], self.X.shape[1], self.bias)
+        return count_patterns(self.X.shape[0], self.X.shape[1], self.bias)
 
     @cached_property
     def reach(self) -> Array:

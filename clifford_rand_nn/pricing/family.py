@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_bool, check_choice, check_positive, describe, fail
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.dictionaries.subsets import about
-from clifford_rand_nn.gates.enumeration import exhaustive_gates, pattern_count
+from clifford_rand_nn.gates.enumeration import count_patterns, enumerate_gates
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import BlockPricer, Pricer
@@ -100,7 +100,7 @@ class Family:
         """
         rows, X = X, with_feature(X, self.feature)
         if isinstance(self.members, Gates):
-            return ConePricer(X, self.members.on(rows), self.p, self.bias, gate_scope(self.members))
+            return ConePricer(X, self.members.activations(rows), self.p, self.bias, gate_scope(self.members))
         if isinstance(self.members, Neurons):
             return BlockPricer(X, self.members, _column_scope(self.members))
         if isinstance(self.members, Multipliers):
@@ -117,7 +117,7 @@ class Family:
             return BlockPricer(X, every, f"global: all {every.n_columns:,} columns of the exact dictionary")
         if not lists_patterns(X.shape, self.p, self.bias):
             return SimplexPricer(X, self.p)
-        patterns, gates = exhaustive_gates(X, self.bias)
+        patterns, gates = enumerate_gates(X, self.bias)
         return ConePricer(X, patterns, self.p, self.bias, gate_scope(gates))
 
 
@@ -126,7 +126,7 @@ def lists_patterns(shape: tuple[int, ...], p: int, bias: bool) -> bool:
     n, d = shape
     if p == 1 or d <= SWEEP_D:
         return False
-    return bias or d > MAX_D or pattern_count(n, d, bias=False) <= _FEW_PATTERNS
+    return bias or d > MAX_D or count_patterns(n, d, bias=False) <= _FEW_PATTERNS
 
 
 def _counted(dictionary: CrossProductDictionary) -> CrossProductDictionary:

@@ -136,7 +136,7 @@ def _family_of(
         _check_operations(kernel_operations(rows, stated), f"{unique:,} unique rows", rows, max_operations)
         return lambda dual: stated
     if isinstance(claim, GatedClaim):
-        patterns = _hexadecimal(claim.gates.on(X))
+        patterns = _hexadecimal(claim.gates.activations(X))
         return lambda dual: {"kind": "gated", "patterns": patterns}
     family = claim.family
     if isinstance(family.members, Multipliers):
@@ -153,7 +153,7 @@ def _family_of(
         _check_operations(subsets * len(rows) * D, f"{subsets:,} subsets", rows, max_operations)
         return lambda dual: {"kind": "dictionary", "axes": axes}
     if isinstance(members, Gates):
-        on = members.on(rows)
+        on = members.activations(rows)
         return ConeWitness(proof, with_feature(rows, family.feature), np.ascontiguousarray(on.T), _hexadecimal(on))
     if family.kind == "all" and not family.bias and D <= MAX_D:
         pricer = SimplexPricer(with_feature(rows, family.feature), family.p)
@@ -167,7 +167,7 @@ def _free_columns(certificate: "Certificate", X: Array, bias: str, most: float) 
     """Return what no penalty touches, (n, q): a column of ones for an intercept, and the gates of free biases."""
     columns = np.ones((X.shape[0], int(certificate.fit_intercept)), dtype=bool)
     if isinstance(certificate.claim, GatedClaim) and bias == "free":
-        columns = np.column_stack([columns, certificate.claim.gates.on(X)])
+        columns = np.column_stack([columns, certificate.claim.gates.activations(X)])
         n, outputs = certificate.dual_point.shape
         together = outputs - 1 if certificate.loss_function.name == "softmax" else 1  # equalities of a bias
         free = columns.shape[1] * together

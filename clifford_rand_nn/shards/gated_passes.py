@@ -47,7 +47,7 @@ class Patterns(RowMap):
 
     def of(self, block: Block) -> NDArray[np.uint8]:
         """Return (k, ⌈P/8⌉) bytes."""
-        return np.packbits(self.gates.on(lifted(block.X, np.float64)), axis=1)
+        return np.packbits(self.gates.activations(lifted(block.X, np.float64)), axis=1)
 
 
 class _Forward(RowSum):
@@ -86,7 +86,7 @@ class _Forward(RowSum):
     def _on(self, block: Block, kept: Kept) -> Any:
         """Return the patterns (k, P) as zeros and ones: bytes of NumPy's, else in the precision of the products."""
         if self._gates is not None:
-            return self._gates.on(lifted(block.X, np.float64)).astype(np.float64)
+            return self._gates.activations(lifted(block.X, np.float64)).astype(np.float64)
         bits, P = kept[0], self._shape[1]
         xp = library(bits)
         if xp is np:

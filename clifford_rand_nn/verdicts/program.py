@@ -315,7 +315,7 @@ class TrainingProgram(ConvexReLU):
         if isinstance(family.members, Gates) and task.targets.shape[1] == 1 and len(result.coefficients.neurons):
             network = TwoLayerNetwork.from_neurons(result.coefficients, self.p)
             with suppress(ArgumentError):  # of a neuron that rounding has moved out of its cone
-                cones = network.to_relu(task.rows, family.members.on(task.X))[0]
+                cones = network.to_relu(task.rows, family.members.activations(task.X))[0]
                 neurons = TwoLayerNetwork.from_relu(cones, self.p).to_neurons(self.p)
                 result = replace(result, coefficients=neurons)
         return result, pricer

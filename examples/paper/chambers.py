@@ -216,7 +216,7 @@ class _Visitor:
 
     def __call__(self, n_gates: int, rng: np.random.Generator) -> NDArray[np.intp]:
         gates = sample_gates(self._X, n_gates, bias=False, random_state=rng, **self._sampler)
-        keys = self._numbers @ gates.on(self._X)
+        keys = self._numbers @ gates.activations(self._X)
         place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         assert (self._keys[place] == keys).all()  # every pattern of a gate is that of a chamber
         return np.asarray(self._order[place])

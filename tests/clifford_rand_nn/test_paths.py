@@ -76,7 +76,7 @@ def test_beta_max_in_closed_form():
     K = cross_product_dictionary(X, "l2").matrix()
     expected = 2 * np.abs(K.T @ (Y - Y.mean())).max()
     assert 2 * len(X) * lasso_path(X, Y, penalty="l2", n_betas=1).beta_max == pytest.approx(expected, rel=1e-12)
-    D = GATES.on(X)
+    D = GATES.activations(X)
     gated = gated_path(X, Y, GATES, bias=False, fit_intercept=False, n_betas=1).beta_max
     assert gated == pytest.approx(np.linalg.norm((D * Y[:, None]).T @ X, axis=1).max() / len(X), rel=1e-12)
 

@@ -109,7 +109,7 @@ def descents(rng, proof, X, y, loss, weights, delta, starts):
     """
     claim, intercept = proof.claim, proof.fit_intercept
     if isinstance(claim, GatedClaim):
-        on, free = claim.gates.on(X), np.zeros((len(X), 0))
+        on, free = claim.gates.activations(X), np.zeros((len(X), 0))
         rows = X if claim.feature is None else np.column_stack([X, np.full(len(X), claim.feature)])
         U, b, t = claim.coefficients  # (C, P, d), (C, P), (C,)
         coefficients = [U[:, i].T for i in range(on.shape[1])]

@@ -235,7 +235,7 @@ def bound(data, theta, proof, sup):
     n = len(data.y)
     columns = [np.ones((n, 1))] * bool(proof.fit_intercept)
     if isinstance(proof.claim, GatedClaim) and getattr(proof, "bias", False) in (True, "free"):
-        columns.append(proof.claim.gates.on(data.X) * 1.0)
+        columns.append(proof.claim.gates.activations(data.X) * 1.0)
     theta = feasible(data, theta, exact(np.hstack([np.zeros((n, 0)), *columns])))
     size, charge = sup(theta)
     if size > 0:
@@ -249,7 +249,7 @@ def bound(data, theta, proof, sup):
 def gated(data, proof, coefficients):
     """Exact objective of coefficients (C, P, d), (C, P), (C,), and the norm of dual points on the same gates."""
     claim, (U, b, t) = proof.claim, map(exact, coefficients)
-    on, X = claim.gates.on(data.X), exact(data.X)
+    on, X = claim.gates.activations(data.X), exact(data.X)
     f = np.tile(t, (len(X), 1))
     for i in range(on.shape[1]):
         f[on[:, i]] = f[on[:, i]] + X[on[:, i]] @ U[:, i].T + b[:, i]
@@ -292,7 +292,7 @@ def _largest(family, X, theta):
         return size * _of_columns(family.members, Z, theta)
     if family.kind == "cross" or (family.kind == "all" and family.p == 1):
         return size * _of_atoms(points, family, theta, None)
-    on = family.members.on(X) if isinstance(family.members, Gates) else _chambers(points)
+    on = family.members.activations(X) if isinstance(family.members, Gates) else _chambers(points)
     on = np.unique(on, axis=1)
     return size * (_of_atoms if family.p == 1 else _of_cones)(points, family, theta, on)
 

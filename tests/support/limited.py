@@ -37,7 +37,7 @@ X = RNG.standard_normal((90, 3))
 Y = np.sign(X[:, 0] * X[:, 1]) + 0.3 * RNG.standard_normal(90)
 SIGNS = np.sign(Y)
 GATES = sample_gates(X, 30, random_state=1)
-PATTERNS = GATES.on(X)
+PATTERNS = GATES.activations(X)
 K = np.maximum(X @ RNG.standard_normal((3, 400)), 0)
 BETA = 1e-3
 

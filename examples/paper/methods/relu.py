@@ -107,7 +107,7 @@ class DecomposedReLU(ConvexGated):
     def fit(self, X: Array, y: Labels, value: Any, seed: int) -> Any:
         """Solve for one share of beta_max, then decompose every unit in its cone."""
         gated: GatedModel = super().fit(X, y, value, seed)
-        patterns = gated.gates.on(X)
+        patterns = gated.gates.activations(X)
         relu = cone_decomposition(X, patterns, gated.coefficients)
         problem = ConvexReLUProblem(
             X,

@@ -143,7 +143,7 @@ def dual_value(proof, X, y):
     n, theta, rows = len(X), proof.dual_point.astype(np.longdouble), X.astype(np.longdouble)
     if proof.claim.feature is not None:
         rows = np.column_stack([rows, np.full(n, np.longdouble(proof.claim.feature))])
-    squares = np.array([np.sum((rows[on].T @ theta[on]) ** 2) for on in proof.claim.gates.on(X).T])
+    squares = np.array([np.sum((rows[on].T @ theta[on]) ** 2) for on in proof.claim.gates.activations(X).T])
     charge = np.longdouble(0)
     if proof.claim.squared:
         charge = squares.sum() / (2 * np.longdouble(n) ** 2 * np.longdouble(proof.beta))

@@ -160,7 +160,7 @@ def test_refined_gates():
     model = _fitted("gated", ONE, n_refinements=4)
     assert model.result_.objective < 0.95 * plain.result_.objective
     assert model.certificate_.verify(X, ONE).relative_gap <= 2e-8
-    np.testing.assert_array_equal(model.gates_.on(X), model.patterns_)
+    np.testing.assert_array_equal(model.gates_.activations(X), model.patterns_)
 
 
 @pytest.mark.parametrize("free", ["free", True, np.True_])

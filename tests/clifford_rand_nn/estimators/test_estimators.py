@@ -77,7 +77,7 @@ def test_attributes_network_and_certificate_are_of_one_model(model):
     norms = np.linalg.norm(network.W1, ord=p, axis=1)
     np.testing.assert_allclose(norms[norms > 0], np.abs(network.w2[norms > 0, 0]), rtol=1e-7)  # it is balanced
     if isinstance(model, GatedReLURegressor):
-        np.testing.assert_array_equal(model.gates_.on(X), model.patterns_)
+        np.testing.assert_array_equal(model.gates_.activations(X), model.patterns_)
     stored, again = model.certificate_, model.certificate_.verify(X, Y)
     assert again.primal == pytest.approx(stored.primal, rel=1e-6)
     assert again.relative_gap <= stored.relative_gap + 1e-6

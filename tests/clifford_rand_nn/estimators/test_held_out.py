@@ -250,7 +250,7 @@ def test_where_beta_is_chosen_the_loss_is_logistic_and_a_linear_model_stands_bes
     given = clone(model).set_params(beta=model.beta_, loss="logistic", linear=True).fit(X, LABELS)
     np.testing.assert_allclose(given.predict_proba(X), model.predict_proba(X), atol=1e-4)
     far = 1e6 * np.random.default_rng(0).standard_normal((20, X.shape[1]))
-    assert model.gates_.on(far)[:, -1].all()
+    assert model.gates_.activations(far)[:, -1].all()
     number = GatedReLUClassifier(n_gates=3, beta=0.01, random_state=0).fit(X, LABELS)
     assert (number.loss_, len(number.gates_)) == ("squared", 3)
     assert hasattr(number, "predict_proba")

@@ -85,7 +85,7 @@ def test_neurons_of_linear_models_are_those_of_their_gates(bias, p):
     np.testing.assert_allclose(neurons.norms(p), 1)
     rows = X if feature is None else np.column_stack([X, np.full(len(X), feature)])
     K = neurons.training_columns(rows)
-    np.testing.assert_array_equal(K > 0, gates.on(X))
+    np.testing.assert_array_equal(K > 0, gates.activations(X))
     one = Ridge(alpha=0.1 * X.var(axis=0).mean() * len(X), fit_intercept=bias is not False).fit(X, y[:, 0])
     if bias is not False:
         f = K[:, 0] - K[:, 2]

@@ -64,7 +64,7 @@ def test_more_rows_and_columns_cost_more(model):
     few, wide, many = (model.plan(rows(n, d)) for n, d in ((100, 3), (100, 9), (400, 3)))
     assert many.seconds > few.seconds
     assert wide.seconds >= few.seconds
-    assert many.bytes >= few.bytes
+    assert many.memory >= few.memory
 
 
 def test_targets_say_how_many_outputs_there_are():
@@ -111,7 +111,7 @@ def test_a_slower_machine_takes_as_much_longer(monkeypatch, machine):
     for model, plan in zip(ESTIMATORS[:8], before, strict=True):
         again = model.plan(X)
         assert again.seconds == pytest.approx(3 * plan.seconds)
-        assert again.bytes == plan.bytes
+        assert again.memory == plan.memory
 
 
 def test_limits_go_by_the_speed_of_the_machine_and_nothing_else_does(monkeypatch):

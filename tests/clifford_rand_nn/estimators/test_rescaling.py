@@ -175,7 +175,7 @@ def test_a_beta_that_is_not_scaled_with_the_data_is_solved(make, rows, targets):
 @pytest.mark.parametrize("size", [1e-300, 1e160, 1e300])
 def test_problems_of_such_sizes_are_refused(size):
     rule = "of a size whose fourth powers float64 can hold"
-    patterns = GATES.on(X)
+    patterns = GATES.activations(X)
     for scaled in ((X * size, Y), (X, Y * size)):
         for kind in (GatedReLUProblem, ConvexReLUProblem):
             with pytest.raises(ArgumentError, match=rule):
@@ -192,11 +192,11 @@ HUGE = np.concatenate([X[:15], X[15:] * 1e70])  # rows of sizes that no one scal
 @pytest.mark.parametrize(
     "solve",
     [
-        lambda: Fista(max_iter=300).solve(GatedReLUProblem(HUGE, Y, GATES.on(X), BETA)),
-        lambda: GateWorkingSet(Fista(max_iter=300)).solve(GatedReLUProblem(HUGE, Y, GATES.on(X), BETA)),
-        lambda: KernelInteriorPoint().solve(GatedReLUProblem(HUGE, Y, GATES.on(X), BETA)),
-        lambda: ConeInteriorPoint().solve(ConvexReLUProblem(HUGE, Y, GATES.on(X), BETA)),
-        lambda: AugmentedLagrangian(max_iter=300).solve(ConvexReLUProblem(HUGE, Y, GATES.on(X), BETA)),
+        lambda: Fista(max_iter=300).solve(GatedReLUProblem(HUGE, Y, GATES.activations(X), BETA)),
+        lambda: GateWorkingSet(Fista(max_iter=300)).solve(GatedReLUProblem(HUGE, Y, GATES.activations(X), BETA)),
+        lambda: KernelInteriorPoint().solve(GatedReLUProblem(HUGE, Y, GATES.activations(X), BETA)),
+        lambda: ConeInteriorPoint().solve(ConvexReLUProblem(HUGE, Y, GATES.activations(X), BETA)),
+        lambda: AugmentedLagrangian(max_iter=300).solve(ConvexReLUProblem(HUGE, Y, GATES.activations(X), BETA)),
         lambda: InteriorPoint().solve(LassoProblem(HUGE, Y, BETA)),
         lambda: WorkingSet().solve_columns(LassoProblem(HUGE, Y, BETA)),
     ],
@@ -212,7 +212,7 @@ def test_a_solver_ends_on_rows_of_many_sizes(solve):
 
 def test_a_step_that_is_not_finite_ends_fista(monkeypatch):
     """Once a gradient is NaN, every step is: it went on for ever, whatever max_time said."""
-    problem = GatedReLUProblem(X, Y, GATES.on(X), BETA)
+    problem = GatedReLUProblem(X, Y, GATES.activations(X), BETA)
     adjoint, calls = type(problem.map).adjoint, []
 
     def broken(self, g):

@@ -16,9 +16,9 @@ from clifford_rand_nn.gates import arrangement
 from clifford_rand_nn.gates.arrangement import half_of_the_chambers
 from clifford_rand_nn.gates.enumeration import (
     chosen_patterns,
+    count_patterns,
+    enumerate_gates,
     enumerate_patterns,
-    exhaustive_gates,
-    pattern_count,
 )
 
 
@@ -57,7 +57,7 @@ def assert_sound(X, bias, patterns, gates):
     assert patterns.dtype == bool
     assert len(gates) == patterns.shape[1]
     assert gates.method == "exhaustive"
-    assert np.array_equal(gates.on(X), patterns)
+    assert np.array_equal(gates.activations(X), patterns)
     listed = list(map(tuple, patterns.T.tolist()))
     assert listed == sorted(set(listed))
     zero = np.zeros(len(X), dtype=bool) if bias else ~X.any(axis=1)
@@ -72,7 +72,7 @@ def assert_sound(X, bias, patterns, gates):
 
 def assert_exact(X, bias):
     """Assert that the patterns are all there are: sound in exact arithmetic, and as many as Whitney's theorem has."""
-    patterns, gates = exhaustive_gates(X, bias)
+    patterns, gates = enumerate_gates(X, bias)
     assert_sound(X, bias, patterns, gates)
     rows = [list(map(Fraction, row)) for row in X.tolist()]
     for j in range(len(gates)):
@@ -90,9 +90,9 @@ def test_general_position_has_the_count_of_the_formula(r, bias):
         rng = np.random.default_rng(n + 10 * r)
         X = rng.standard_normal((n, r))
         for data in (X, X @ rng.standard_normal((r, r + 3))):  # of full rank, and in a larger space
-            patterns, gates = exhaustive_gates(data, bias)
+            patterns, gates = enumerate_gates(data, bias)
             assert_sound(data, bias, patterns, gates)
-            assert patterns.shape[1] == pattern_count(n, r, bias) == pattern_count(n, r + 3, bias, min(n - bias, r))
+            assert patterns.shape[1] == count_patterns(n, r, bias) == count_patterns(n, r + 3, bias, min(n - bias, r))
             sampled = sample_gates(data, 50, bias=bias, random_state=0)
             assert columns(activation_patterns(data, sampled).patterns) <= columns(patterns)
 
@@ -169,7 +169,7 @@ def test_scale_position_and_basis_do_not_matter(X, bias):
     rng = np.random.default_rng(2)
     expected = enumerate_patterns(X, bias)
     for scale in (1e8, 1e-8, 0.1, 1 / 3, 1e150, 1e-150, 1e300, 1e-290):
-        patterns, gates = exhaustive_gates(X * scale, bias)
+        patterns, gates = enumerate_gates(X * scale, bias)
         assert np.array_equal(patterns, expected)
         assert_sound(X * scale, bias, patterns, gates)
     d = X.shape[1]
@@ -224,18 +224,18 @@ def test_points_of_the_chambers_keep_their_distance():
 def test_chambers_thinner_than_rounding_are_left_out():
     """Far from the origin rounding eats the thin chambers: what is left is sound, and nearly everything."""
     X = np.random.default_rng(0).standard_normal((60, 2)) + 1e8
-    patterns, gates = exhaustive_gates(X)
+    patterns, gates = enumerate_gates(X)
     assert_sound(X, True, patterns, gates)
-    assert 0.99 * pattern_count(60, 2) < patterns.shape[1] <= pattern_count(60, 2)
+    assert 0.99 * count_patterns(60, 2) < patterns.shape[1] <= count_patterns(60, 2)
 
 
 def test_larger_planes_and_spaces():
     rng = np.random.default_rng(6)
     for n, d in ((80, 2), (11, 5), (13, 12), (200, 1)):
         X = rng.standard_normal((n, d))
-        patterns, gates = exhaustive_gates(X)
-        assert patterns.shape[1] == pattern_count(n, d)
-        assert np.array_equal(gates.on(X), patterns)
+        patterns, gates = enumerate_gates(X)
+        assert patterns.shape[1] == count_patterns(n, d)
+        assert np.array_equal(gates.activations(X), patterns)
     # of a grid of 5 x 5 each separable cut once: against the gates of a fine net of angles, with all their offsets
     X = np.array(list(itertools.product(range(5), range(5))))
     angle = 2 * np.pi * (np.arange(1000) + 0.5) / 1000
@@ -246,12 +246,12 @@ def test_larger_planes_and_spaces():
 
 
 def test_formula():
-    assert [pattern_count(n, 2) for n in range(1, 6)] == [2, 4, 8, 14, 22]
-    assert pattern_count(7, 3, bias=False, rank=0) == 1
-    assert pattern_count(7, 3, rank=0) == 2
+    assert [count_patterns(n, 2) for n in range(1, 6)] == [2, 4, 8, 14, 22]
+    assert count_patterns(7, 3, bias=False, rank=0) == 1
+    assert count_patterns(7, 3, rank=0) == 2
     n, d = 3000, 50
-    assert pattern_count(n, d) == 2 * sum(math.comb(n - 1, k) for k in range(d + 1))
-    assert pattern_count(n, d, bias=False) == 2 * sum(math.comb(n - 1, k) for k in range(d))
+    assert count_patterns(n, d) == 2 * sum(math.comb(n - 1, k) for k in range(d + 1))
+    assert count_patterns(n, d, bias=False) == 2 * sum(math.comb(n - 1, k) for k in range(d))
 
 
 def _normal(n, d):
@@ -266,29 +266,29 @@ def _normal(n, d):
             r"'max_patterns' parameter of enumerate_patterns must be at least 25442, what 160 rows of rank 2 may have"
             r"\. Got 25441 instead\. Take fewer rows, or sample",
         ),
-        (lambda: exhaustive_gates(_normal(5000, 20)), r"at least about 10\^\d\d, what 5000 rows of rank 20 may have"),
+        (lambda: enumerate_gates(_normal(5000, 20)), r"at least about 10\^\d\d, what 5000 rows of rank 20 may have"),
         (
-            lambda: exhaustive_gates(np.arange(1e5)[:, None], max_patterns=1000),
+            lambda: enumerate_gates(np.arange(1e5)[:, None], max_patterns=1000),
             "at least 200000, what 100000 rows of rank 1 may have",
         ),
         (
-            lambda: exhaustive_gates(np.arange(1e5)[:, None]),
+            lambda: enumerate_gates(np.arange(1e5)[:, None]),
             r"small enough .* in 4 GiB\. Got shape \(100000, 1\), up to 200000 pat.*, 18\.6 GiB",
         ),
-        (lambda: exhaustive_gates(_normal(16, 10_000)), r"small enough .* Got shape \(16, 10000\)"),
-        (lambda: exhaustive_gates(_normal(200_000, 2)), "what 200000 rows of rank 2 may have"),
-        (lambda: exhaustive_gates(np.zeros((0, 3))), r"'X' parameter of exhaustive_gates must be an \(n, d\) array"),
+        (lambda: enumerate_gates(_normal(16, 10_000)), r"small enough .* Got shape \(16, 10000\)"),
+        (lambda: enumerate_gates(_normal(200_000, 2)), "what 200000 rows of rank 2 may have"),
+        (lambda: enumerate_gates(np.zeros((0, 3))), r"'X' parameter of enumerate_gates must be an \(n, d\) array"),
         (lambda: enumerate_patterns(np.array([[np.nan]])), "'X' parameter of enumerate_patterns must be finite"),
-        (lambda: exhaustive_gates(GRID, bias="yes"), "'bias' parameter of exhaustive_gates must be one of True, False"),
+        (lambda: enumerate_gates(GRID, bias="yes"), "'bias' parameter of enumerate_gates must be one of True, False"),
         (
-            lambda: exhaustive_gates(GRID, max_patterns=0),
-            "'max_patterns' parameter of exhaustive_gates must be an integer ≥ 1",
+            lambda: enumerate_gates(GRID, max_patterns=0),
+            "'max_patterns' parameter of enumerate_gates must be an integer ≥ 1",
         ),
         (
-            lambda: pattern_count(3, 5, rank=3),
-            r"'rank' parameter of pattern_count must be an integer from 0 to 2\. Got 3",
+            lambda: count_patterns(3, 5, rank=3),
+            r"'rank' parameter of count_patterns must be an integer from 0 to 2\. Got 3",
         ),
-        (lambda: pattern_count(0, 5), "'n' parameter of pattern_count must be an integer ≥ 1"),
+        (lambda: count_patterns(0, 5), "'n' parameter of count_patterns must be an integer ≥ 1"),
     ],
 )
 def test_too_many_are_refused_before_the_work(call, message):
@@ -306,7 +306,7 @@ def test_duplicates_do_not_count():
 def test_an_enumeration_that_is_cut_gives_some_of_all_patterns(d, bias, monkeypatch):
     monkeypatch.setattr(arrangement, "_BLOCK", 200)
     X, asked = np.random.default_rng(d).standard_normal((14, d)), []
-    whole = {column.tobytes() for column in exhaustive_gates(X, bias).patterns.T if column.any()}
+    whole = {column.tobytes() for column in enumerate_gates(X, bias).patterns.T if column.any()}
     sizes = []
     for calls in (0, 3, 10**9):
         asked.clear()
@@ -321,7 +321,7 @@ def test_an_enumeration_that_is_cut_gives_some_of_all_patterns(d, bias, monkeypa
         assert columns <= whole
         assert len(columns) == some.patterns.shape[1]
         assert {column.tobytes() for column in ~some.patterns.T if column.any()} <= columns
-        np.testing.assert_array_equal(some.gates.on(X), some.patterns)
+        np.testing.assert_array_equal(some.gates.activations(X), some.patterns)
         assert (some.gates.method == "exhaustive") == (not some.gates.notes) == (columns == whole)
         sizes.append(len(columns))
     assert sizes == sorted(sizes)

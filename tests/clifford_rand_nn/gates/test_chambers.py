@@ -27,7 +27,7 @@ def chambers(X):
 
 def frequencies(X, order, **sampler):
     gates = sample_gates(X, DRAWS, bias=False, random_state=11, **sampler)
-    found = keys(gates.on(X))
+    found = keys(gates.activations(X))
     counts = dict(zip(*np.unique(found, return_counts=True), strict=True))
     assert set(counts) <= set(order)
     return np.array([counts.get(pattern, 0) for pattern in order])

@@ -24,7 +24,7 @@ def test_the_planes_are_those_of_ridge_regression(bias):
     np.testing.assert_allclose(W, np.hstack([ridge.coef_.T, -ridge.coef_.T]), rtol=1e-9)
     mean = X.mean(axis=0) if bias else np.zeros(3)
     np.testing.assert_allclose(mean @ W + c, 0, atol=1e-12)
-    on = fitted_gates(X, T, bias).on(X)
+    on = fitted_gates(X, T, bias).activations(X)
     np.testing.assert_array_equal(on[:, :2], ~on[:, 2:])
 
 

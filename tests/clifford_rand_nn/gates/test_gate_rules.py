@@ -18,7 +18,7 @@ Y = (X[:, 0] > 2).astype(int)
 
 def assert_sides(data, gates):
     """Incident rows lie on the sides drawn for them, and no row but 0 is within rounding of a plane."""
-    np.testing.assert_array_equal(np.take_along_axis(gates.on(data), gates.incident.T, axis=0).T, gates.sides)
+    np.testing.assert_array_equal(np.take_along_axis(gates.activations(data), gates.incident.T, axis=0).T, gates.sides)
     margins = data @ gates.directions + gates.offsets
     scale = np.linalg.norm(data, axis=1)[:, None] * np.linalg.norm(gates.directions, axis=0) + np.abs(gates.offsets)
     assert ((np.abs(margins) > 1e-15 * scale) | (scale == 0)).all()
@@ -106,7 +106,7 @@ def test_polished_is_near_its_gaussian_gate(bias):
     np.testing.assert_array_equal(np.sort(gates.incident), np.sort(nearest))
     other = np.ones((40, 300), dtype=bool)
     np.put_along_axis(other, gates.incident.T, False, axis=0)
-    agree = ((gates.on(X) == (margins >= 0)) & other).sum() / other.sum()
+    agree = ((gates.activations(X) == (margins >= 0)) & other).sum() / other.sum()
     assert agree > 0.75  # a plane through other rows agrees for half of them
 
 
@@ -152,9 +152,9 @@ def test_opposite_gives_rows_on_a_plane_a_clear_side(bias):
     y = np.arange(18) % 2
     gates = sample_gates(data, 40, "opposite", bias=bias, y=y, random_state=1)
     assert_sides(data, gates)
-    on = gates.on(data)
+    on = gates.activations(data)
     for i in range(18):
-        np.testing.assert_array_equal(gates.on(data[i : i + 1])[0], on[i])
+        np.testing.assert_array_equal(gates.activations(data[i : i + 1])[0], on[i])
     assert 0.2 < on.mean() < 0.8
 
 
@@ -164,7 +164,7 @@ def test_mirror_images(method):
     alone = sample_gates(X, 6, method, bias=True, y=Y, random_state=0)
     assert len(gates) == 12
     np.testing.assert_array_equal(gates.directions[:, ::2], alone.directions)
-    np.testing.assert_array_equal(gates.on(X)[:, 1::2], ~gates.on(X)[:, ::2])
+    np.testing.assert_array_equal(gates.activations(X)[:, 1::2], ~gates.activations(X)[:, ::2])
     np.testing.assert_array_equal(gates.sides[1::2], ~gates.sides[::2])
 
 
@@ -189,7 +189,7 @@ def test_sketches_by_name_and_as_objects():
         # the normal is in the rows of S and orthogonal to the sampled rows; the step into the chamber passes no other
         for i, rows in enumerate(gates.incident):
             margins = data @ (S.T @ np.linalg.svd(data[rows] @ S.T)[2][-1])
-            side = gates.on(data)[:, i] == (margins > 0)
+            side = gates.activations(data)[:, i] == (margins > 0)
             other = np.delete(side, rows)
             assert other.all() or not other.any()
 
@@ -204,7 +204,7 @@ def test_a_sketch_of_lower_rank_is_drawn_again(monkeypatch):
     for i, rows in enumerate(found.incident):
         spanning = (data[rows[:-1]] - data[rows[-1]]) @ sound.T
         margins = (data - data[rows[-1]]) @ (sound.T @ np.linalg.svd(spanning)[2][-1])
-        other = np.delete(found.on(data)[:, i] == (margins > 0), rows)
+        other = np.delete(found.activations(data)[:, i] == (margins > 0), rows)
         assert other.all() or not other.any()
     with pytest.raises(ArgumentError, match=r"'sketch' parameter of sample_gates must be of rank r = 5\. Got SRHT"):
         sample_gates(data, 4, sketch=of_rank(4), random_state=0)
@@ -228,7 +228,9 @@ def test_degenerate_data_works(method, kind):
         assert gates.directions.shape == (data.shape[1], 5)
         if method not in ("gaussian", "orthogonal"):
             assert_sides(data, gates)
-            np.testing.assert_array_equal(np.vstack([gates.on(row[None]) for row in data]), gates.on(data))
+            np.testing.assert_array_equal(
+                np.vstack([gates.activations(row[None]) for row in data]), gates.activations(data)
+            )
 
 
 LOW = np.outer(np.arange(1.0, 21.0), np.ones(6))
@@ -273,8 +275,8 @@ def test_the_linear_gate_is_on_everywhere_and_makes_the_network_linear():
     assert len(gates) == 5
     np.testing.assert_array_equal(gates.incident[:-1], sample_gates(X, 4, random_state=1).incident)
     assert (gates.incident[-1] == -1).all()
-    assert gates.on(100 * rng.standard_normal((50, 3)))[:, -1].all()
-    np.testing.assert_array_equal(gates.on(X)[:, :-1], sample_gates(X, 4, random_state=1).on(X))
+    assert gates.activations(100 * rng.standard_normal((50, 3)))[:, -1].all()
+    np.testing.assert_array_equal(gates.activations(X)[:, :-1], sample_gates(X, 4, random_state=1).activations(X))
     model = GatedReLURegressor(gates=gates, beta=1e-6, bias=False).fit(X, X @ weights)
     np.testing.assert_allclose(model.predict(3 * X), 3 * X @ weights, atol=1e-3)
 

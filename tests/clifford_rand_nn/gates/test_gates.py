@@ -17,7 +17,7 @@ from clifford_rand_nn import (
     relu_path,
     sample_gates,
 )
-from clifford_rand_nn.gates.enumeration import pattern_count
+from clifford_rand_nn.gates.enumeration import count_patterns
 from clifford_rand_nn.gates.hyperplanes import distinct_columns
 from clifford_rand_nn.gates.sampling import METHODS, auto_sketch_dim
 
@@ -26,7 +26,7 @@ from clifford_rand_nn.gates.sampling import METHODS, auto_sketch_dim
 def test_sides(side):
     X = np.random.default_rng(0).standard_normal((20, 3))
     gates = sample_gates(X, 6, side=side, random_state=1)
-    np.testing.assert_array_equal(np.take_along_axis(gates.on(X), gates.incident.T, axis=0).T, gates.sides)
+    np.testing.assert_array_equal(np.take_along_axis(gates.activations(X), gates.incident.T, axis=0).T, gates.sides)
     if side == "all":
         assert len(gates) == 6 * 2**3
         assert len({tuple(s) for s in gates.sides[:8]}) == 8
@@ -41,7 +41,9 @@ def test_all_sides_reach_every_pattern_of_general_position(bias):
     """One of the C(7, 1 + bias) planes is missed by 250 draws with probability below 2e-4."""
     X = np.random.default_rng(1).standard_normal((7, 2))
     gates = sample_gates(X, 250, bias=bias, side="all", random_state=0)
-    assert np.unique(np.hstack([gates.on(X), ~gates.on(X)]), axis=1).shape[1] == pattern_count(7, 2, bias)
+    assert np.unique(np.hstack([gates.activations(X), ~gates.activations(X)]), axis=1).shape[1] == count_patterns(
+        7, 2, bias
+    )
 
 
 def test_fall_backs_are_said():
@@ -76,7 +78,7 @@ def test_gaussian_gates_are_centered(shift, scale):
     Over 2500 gates the mean of shares in [0, 1] is off by more than 0.04 with probability below 1e-3 (Hoeffding).
     """
     X = scale * (np.random.default_rng(0).standard_normal((200, 5)) + shift)
-    share = sample_gates(X, 2500, "gaussian", random_state=1).on(X).mean(axis=0)
+    share = sample_gates(X, 2500, "gaussian", random_state=1).activations(X).mean(axis=0)
     assert abs(share.mean() - 0.5) < 0.04
     assert np.mean((share > 0.05) & (share < 0.95)) > 0.8
 
@@ -128,8 +130,8 @@ def test_activation_patterns_are_distinct_and_each_has_its_gate():
     assert patterns.dtype == bool
     assert patterns.any(axis=0).all()
     assert np.unique(patterns, axis=1).shape == patterns.shape
-    np.testing.assert_array_equal(kept.on(X), patterns)
-    reference = {tuple(column) for column in gates.on(X).T if column.any()}
+    np.testing.assert_array_equal(kept.activations(X), patterns)
+    reference = {tuple(column) for column in gates.activations(X).T if column.any()}
     assert {tuple(column) for column in patterns.T} == reference
     assert patterns.shape[1] < 200
 

@@ -111,14 +111,14 @@ def test_sampled_cross_products_have_the_law_of_the_plane(bias):
     if bias:
         X = rng.exponential(size=(14, 1))
     z = GateKernel(1.5 * bias).features(X)
-    on = sample_gates(X, m, "cross", bias=bias, random_state=0).on(X)
+    on = sample_gates(X, m, "cross", bias=bias, random_state=0).activations(X)
     assert np.abs(shares(on) - line_shares(z, z)).max() <= hoeffding(len(X) ** 2 / 2, m) + 1e-12
 
 
 def test_new_rows_are_within_a_gate_of_the_law_and_evenly_spread_lines_are_gaussian_gates():
     X, new = np.random.default_rng(2).standard_normal((30, 2)), np.random.default_rng(3).standard_normal((9, 2))
     m, angles = 4000, np.arange(1000) * np.pi / 1000
-    on = sample_gates(X, m, "cross", bias=False, random_state=0).on(new)
+    on = sample_gates(X, m, "cross", bias=False, random_state=0).activations(new)
     assert np.abs(shares(on) - line_shares(X, new)).max() <= hoeffding(81 / 2, m) + 1 / 30
     even = line_shares(np.column_stack([np.cos(angles), np.sin(angles)]), new)
     np.testing.assert_allclose(even, GateKernel()(new) / (new @ new.T), atol=2e-3)
@@ -157,7 +157,7 @@ def test_sampled_gates_on_training_rows_have_the_law_and_coins_for_incident_rows
     values, vectors = np.linalg.eigh(z.T @ z / n)
     white = z @ vectors / np.sqrt(values)
     others = ~np.eye(n, dtype=bool)
-    found = shares(sample_gates(X, m, "cross", bias=bias, random_state=0).on(X))[others]
+    found = shares(sample_gates(X, m, "cross", bias=bias, random_state=0).activations(X))[others]
     q = (n - k) * (n - k - 1) / (n * (n - 1))
     laws = (GateKernel()(rows) / (rows @ rows.T) for rows in (white, z))
     expected, gaussian = (q * law[others] + (1 - q) / 4 for law in laws)

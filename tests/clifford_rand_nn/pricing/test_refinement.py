@@ -37,7 +37,7 @@ def check(found, X, y, **options):
     objectives = [row.objective for row in found.history]
     assert objectives == sorted(objectives, reverse=True)
     assert objectives[-1] == found.result.objective
-    np.testing.assert_array_equal(found.gates.on(X), found.patterns)
+    np.testing.assert_array_equal(found.gates.activations(X), found.patterns)
     problem = GatedReLUProblem(X, y, found.patterns, **options)
     z = problem.point(found.result.coefficients)
     assert problem.objective(z) == pytest.approx(found.result.objective, rel=1e-9)
@@ -54,7 +54,7 @@ def test_objective_never_rises_and_the_bound_covers_the_candidates(loss, bias, f
     found = refine(X, y, bias=bias, n_candidates=10, n_new_gates=3, max_iter=2, max_gates=5, **options)
     check(found, X, y, bias=bias, **options)
     assert len(found.gates) <= 5
-    both = np.hstack([found.patterns, found.candidates.on(X)])
+    both = np.hstack([found.patterns, found.candidates.activations(X)])
     wide = Fista(tol=1e-4, max_iter=1000).solve(GatedReLUProblem(X, y, both, bias=bias, **options))
     assert found.bound <= wide.objective * (1 + 1e-12)
 
@@ -172,7 +172,7 @@ def test_refined_gates_beat_as_many_random_ones():
     X = rng.standard_normal((80, 5))
     y = np.maximum(X @ rng.standard_normal((5, 3)), 0) @ np.array([1.0, -1.0, 1.0])
     found = refine(X, y, m=8, beta=3e-3, max_gates=8, max_iter=4)
-    random = [GatedReLUProblem(X, y, sample_gates(X, 8, random_state=seed).on(X), 3e-3) for seed in range(6)]
+    random = [GatedReLUProblem(X, y, sample_gates(X, 8, random_state=seed).activations(X), 3e-3) for seed in range(6)]
     assert found.result.objective < min(Fista(tol=1e-3).solve(problem).objective for problem in random) * (1 - 1e-3)
     assert len(found.gates) <= 8
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn.gates.enumeration import exhaustive_gates
+from clifford_rand_nn.gates.enumeration import enumerate_gates
 from clifford_rand_nn.pricing.cone_best import least_norm
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.family import Family
@@ -48,7 +48,7 @@ NAMES = ["general", "duplicates", "parallel", "zero rows", "dependent columns", 
 def test_the_bound_encloses_the_supremum_over_all_patterns(name, p, outputs):
     X, theta = instance(name)
     theta = theta[:, :outputs]
-    patterns, _ = exhaustive_gates(X, False)
+    patterns, _ = enumerate_gates(X, False)
     truth = ConePricer(X, patterns, p, False).price(theta, 1).size
     for tol in (1e-2, 1e-5) if outputs == 1 else (1e-3,):
         size, neurons = SimplexPricer(X, p, tol).price(theta, 3)
@@ -161,7 +161,7 @@ def test_all_neurons_are_priced_by_branch_and_bound_where_patterns_are_many():
     assert pricer.scope == "global: all neurons, by branch and bound"
     assert isinstance(Family("all", 2, False, feature=1.5).pricer(X[:9]), ConePricer)
     lifted = np.column_stack([X, np.full(50, 1.5)])
-    patterns, _ = exhaustive_gates(lifted[:30], False)
+    patterns, _ = enumerate_gates(lifted[:30], False)
     truth = ConePricer(lifted[:30], patterns, 2, False).price(theta[:30], 1).size
     theta[30:] = 0
     assert pricer.price(theta, 1).size == pytest.approx(truth, rel=1e-7)

@@ -67,7 +67,7 @@ def test_the_bound_is_below_the_networks_of_the_patterns(penalty, outputs, rng, 
     theta, q = proof["dual"]["numerators"], int(proof["dual"]["denominator"])
     theta = np.array([[int(t) / q for t in row] for row in theta])
     radius, largest, p = len(X) * 1e-2, 0.0, 1 if penalty == "group_l1" else 2
-    for on in model.candidate_gates_.on(X).T:
+    for on in model.candidate_gates_.activations(X).T:
         for v in rng.normal(size=(400, 2)):
             z = X @ v
             low, high = (-z[on]).max(initial=-np.inf), (-z[~on]).min(initial=np.inf)

@@ -198,7 +198,7 @@ def test_an_offset_of_the_targets_changes_nothing_but_the_intercept(options, out
     exact = in_memory(model, X, y - offset, w).result_.objective
     (U, b, t), P = model.certificate_.claim.coefficients, len(model.gates_)
     inside = X.astype(np.float64) @ U.reshape(-1, 4).T + b.ravel()
-    gated = np.einsum("ncp,np->nc", inside.reshape(len(X), -1, P), model.gates_.on(X))
+    gated = np.einsum("ncp,np->nc", inside.reshape(len(X), -1, P), model.gates_.activations(X))
     r = np.abs((y.reshape(len(X), -1) - t) - gated)
     loss = {"huber": np.where(r < 0.3, r**2 / 2, 0.3 * r - 0.045), "log_cosh": 0.09 * np.log(np.cosh(r / 0.3))}
     mean = np.average(loss.get(options.get("loss"), r**2 / 2).sum(axis=1), weights=w)

@@ -159,7 +159,7 @@ def test_refined_gates_lower_the_objective_and_are_certified():
     assert refined.result_.objective < 0.9 * plain.result_.objective
     assert len(refined.gates_) <= 10
     assert refined.certificate_.verify(X, y).relative_gap <= 1e-5
-    assert np.array_equal(refined.gates_.on(X), refined.patterns_)
+    assert np.array_equal(refined.gates_.activations(X), refined.patterns_)
     again = GatedReLUClassifier(10, beta=1e-3, random_state=0, n_refinements=3, bias=True).fit(X, y)
     assert np.array_equal(again.coef_, refined.coef_)
 

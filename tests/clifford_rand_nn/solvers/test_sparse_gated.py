@@ -52,8 +52,8 @@ def test_gates_are_those_of_dense_rows(method, bias):
     np.testing.assert_allclose(found.directions, wanted.directions, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(found.offsets, wanted.offsets, rtol=1e-12, atol=1e-13)
     np.testing.assert_array_equal(found.incident, wanted.incident)
-    on = found.on(X)
-    np.testing.assert_array_equal(on, found.on(DENSE))
+    on = found.activations(X)
+    np.testing.assert_array_equal(on, found.activations(DENSE))
     incident = found.incident.T
     np.testing.assert_array_equal(np.take_along_axis(on, incident, axis=0).T, found.sides)
     np.testing.assert_array_equal(activation_patterns(X, found).patterns, activation_patterns(DENSE, found).patterns)
@@ -145,8 +145,8 @@ def test_fits_are_those_of_dense_rows(fitted, wide):
 
 def test_patterns_are_those_of_training_bit_for_bit(fitted, wide):
     _, sparse, _, _, scale = fitted
-    np.testing.assert_array_equal(sparse.gates_.on(scale * X), sparse.patterns_)
-    np.testing.assert_array_equal(sparse.gates_.on(scale * DENSE), sparse.patterns_)
+    np.testing.assert_array_equal(sparse.gates_.activations(scale * X), sparse.patterns_)
+    np.testing.assert_array_equal(sparse.gates_.activations(scale * DENSE), sparse.patterns_)
 
 
 def test_certificates_are_verified_on_sparse_rows(fitted, wide, monkeypatch):

@@ -256,7 +256,7 @@ CALLS = catalogue({
         Made(lambda: fitted("CrossProductLassoRegressor").certificate_), rows(X), targets(Y), weights(None)
     ),
     "nn.Gates": through(
-        lambda D, o: nn.Gates.from_arrays(D, o).on(NEW), rows(X[:2], every="right", no_columns="refused"),
+        lambda D, o: nn.Gates.from_arrays(D, o).activations(NEW), rows(X[:2], every="right", no_columns="refused"),
         vector(np.array([0.1, 0.2]), missing="right"),
     ),
     "nn.Gates.from_arrays": good(rows(X[:2]), vector(np.array([0.1, 0.2]), missing="right")),
@@ -276,8 +276,8 @@ CALLS = catalogue({
         ),
         through(lambda **o: nn.cross_product_dictionary(X[:6], **o).matrix(), family=word("rows", missing="right")),
     ],
-    "nn.enumerate_patterns nn.exhaustive_gates": good(rows(X[:6]), flag(True), max_patterns=count(1000)),
-    "nn.pattern_count": good(
+    "nn.enumerate_patterns nn.enumerate_gates": good(rows(X[:6]), flag(True), max_patterns=count(1000)),
+    "nn.count_patterns": good(
         count(6, zero="right"), count(2, zero="right"), flag(True), count(2, missing="right", zero="right")
     ),
     "nn.sample_gates": [
