@@ -246,9 +246,9 @@ def predictions(model: Any, X: Any, coverage: float) -> Predictions:
     with warnings.catch_warnings():  # columns were matched by name before
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         if not hasattr(model, "classes_"):
-            if not hasattr(model, "predict_with_interval"):
+            if not hasattr(model, "_predict_with_interval"):
                 return Predictions(model.predict(X))
-            predicted, low, high = model.predict_with_interval(X, coverage)
+            predicted, low, high = model._predict_with_interval(X, coverage)
             return Predictions(predicted, interval=(low, high) if predicted.ndim == 1 else None)
         if hasattr(model, "predict_log_proba"):
             logs = model.predict_log_proba(X)

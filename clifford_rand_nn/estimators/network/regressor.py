@@ -225,11 +225,11 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         of new groups. With ``order`` their width is constant, for as many later rows as are in a block, a fifteenth of
         those of training. Raises ArgumentError unless ``coverage`` is between 0 and 1.
         """
-        _, low, high = self.predict_with_interval(X, coverage)
+        _, low, high = self._predict_with_interval(X, coverage)
         return low, high
 
     @available_if(_has_intervals)
-    def predict_with_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array, Array]:
+    def _predict_with_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array, Array]:
         """Return what `predict` and `predict_interval` do, (predicted, low, high), by evaluating the network once."""
         rows = self._rows(X)
         gamma, smoothed = self.intervals_.noise_weights, None

@@ -38,7 +38,7 @@ def walks():
     for seed in range(SEEDS):
         X, y = _walk(seed, N + LATER)
         model = ConvexNetworkRegressor(max_metric_iter=0).fit(X[:N], y[:N], order=X[:N, 0])
-        predicted, low, high = model.predict_with_interval(X[N:])
+        predicted, low, high = model._predict_with_interval(X[N:])
         truth = y[N:]
         squared, spread = ((predicted - truth) ** 2).sum(), ((truth - truth.mean()) ** 2).sum()
         random = ConvexNetworkRegressor(max_metric_iter=0).fit(X[:N], y[:N])

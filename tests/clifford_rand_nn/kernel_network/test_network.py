@@ -360,7 +360,7 @@ def test_intervals_are_wide_where_there_are_no_rows():
     new = np.array([[-0.5], [2.0]])
     low, high = model.predict_interval(new)
     assert high[1] - low[1] >= high[0] - low[0]
-    np.testing.assert_allclose(model.predict_with_interval(new), [model.predict(new), low, high], rtol=1e-12)
+    np.testing.assert_allclose(model._predict_with_interval(new), [model.predict(new), low, high], rtol=1e-12)
     both = ConvexNetworkRegressor(max_metric_iter=0).fit(X, np.column_stack([y, y])).predict_interval(X[:3])
     assert both[0].shape == (3, 2)
 

@@ -135,7 +135,7 @@ def _estimators():
         if hasattr(getattr(nn, name), "plan"):
             calls[f"nn.{name}.plan"] = good(made(name), thing(Made(lambda p=plain_y: nn.Shards([X], [p]))))
     calls["nn.ConvexNetworkClassifier.predict_log_proba"] = good(made("ConvexNetworkClassifier"), rows(NEW))
-    calls[each("nn.ConvexNetworkRegressor", "predict_interval predict_with_interval")] = good(
+    calls[each("nn.ConvexNetworkRegressor", "predict_interval")] = good(
         made("ConvexNetworkRegressor"), rows(NEW), share(0.8)
     )
     return calls  # fmt: skip
