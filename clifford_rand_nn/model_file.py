@@ -35,7 +35,7 @@ class _Known(Container[object]):
         return isinstance(name, str) and array_rule(name) is not None
 
 
-def save_model(path: str | os.PathLike[str], model: Model) -> None:
+def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to ``path``, an NPZ file that ``numpy.load(allow_pickle=False)`` reads.
 
     It holds the parameters, the network, the gates, the classes, the feature names and the certificate with its dual
@@ -54,10 +54,10 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
 
     Parameters
     ----------
-    path : path that ends in .npz
     model : one of the estimators, `BetaCV`, or a Pipeline that ends with one
         Fitted. A ``random_state`` that is not an integer is saved as None; so are a ``cv`` or ``scoring`` that are
         neither a number nor a word.
+    path : path that ends in .npz
 
     Raises
     ------
@@ -75,13 +75,13 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
     >>> X, y = spiral()
     >>> model = GatedReLUClassifier(n_gates=20, random_state=0).fit(X, y)
     >>> path = Path(tempfile.mkdtemp()) / "spiral.npz"
-    >>> save_model(path, model)
+    >>> save_model(model, path)
     >>> bool((load_model(path).decision_function(X) == model.decision_function(X)).all())
     True
     """
     if hasattr(path, "fit"):
         raise fail(
-            "path", "save_model", "a file name that ends in .npz", path, "It comes first: save_model(path, model)."
+            "path", "save_model", "a file name that ends in .npz", path, "It comes second: save_model(model, path)."
         )
     if check_path(path, "path", "save_model").suffix.lower() != ".npz":
         raise fail("path", "save_model", "a file name that ends in .npz", str(path))

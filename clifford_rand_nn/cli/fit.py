@@ -155,11 +155,11 @@ def _fit(model: Any, rows: Rows) -> None:
 def _save(out: Any, model: Any, encoder: TableEncoder | None, rows: Rows) -> None:
     saved = copy.copy(model).set_params(verbose=0)
     if encoder is not None:
-        save_model(out, Pipeline([("table", encoder), ("model", saved)]))
+        save_model(Pipeline([("table", encoder), ("model", saved)]), out)
         return
     if rows.names:
         saved.feature_names_in_ = np.array(rows.names, dtype=object)
-    save_model(out, saved)
+    save_model(saved, out)
 
 
 def _note_many_columns(model: Any, n: int, d: int) -> None:
@@ -212,7 +212,7 @@ def run_fit_shards(
         _fit_shards(model, shards, data, output.prints_text)
     seconds = time.perf_counter() - began
     if output.out is not None:
-        save_model(output.out, copy.copy(model).set_params(verbose=0))
+        save_model(copy.copy(model).set_params(verbose=0), output.out)
     if output.prints_text:
         pairs = [("model", describe_model(model)), *model_pairs(model, _CLASSES)]
         show_pairs([*pairs, ("solver", solver_text(model)), ("seconds", f"{seconds:.2f}")])

@@ -42,7 +42,7 @@ def main():
         path = Path(folder) / "m.npz"
         for n in (3000, 20_000):
             model = wide(n)
-            write, read = least(lambda model=model: save_model(path, model)), least(lambda: load_model(path))
+            write, read = least(lambda model=model: save_model(model, path)), least(lambda: load_model(path))
             plain = least(lambda: [np.load(path)[name] for name in np.load(path).files])
             shown = [f"{1e3 * wall:.0f} ({1e3 * processor:.0f})" for wall, processor in (write, read, plain)]
             said = dict(zip(("write", "read", "numpy.load alone"), shown, strict=True))

@@ -74,7 +74,7 @@ def models(folder):
         ("50 neurons", nn.ConvexNetworkRegressor(n_neurons=50), value),
     ):
         paths[name] = folder / f"{name.replace(' ', '-')}.npz"
-        nn.save_model(paths[name], make_pipeline(nn.TableEncoder(), model).fit(X, target))
+        nn.save_model(make_pipeline(nn.TableEncoder(), model).fit(X, target), paths[name])
     return paths
 
 

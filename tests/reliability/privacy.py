@@ -102,7 +102,7 @@ def models(short):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.npz"
         for name, model in kinds.items():
-            save_model(path, model.fit(X, labels))
+            save_model(model.fit(X, labels), path)
             there = held(path.read_bytes(), X)
             network = getattr(model[-1] if hasattr(model, "steps") else model, "network_", None)
             if network is not None and hasattr(network, "standard"):  # rows as the network has them

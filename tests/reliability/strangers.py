@@ -76,7 +76,7 @@ def _model(folder):
     from clifford_rand_nn import GatedReLURegressor, save_model
 
     X = np.random.default_rng(0).standard_normal((30, 2))
-    save_model(folder / "m.npz", GatedReLURegressor(4, beta=1e-2, random_state=0).fit(X, X[:, 0]))
+    save_model(GatedReLURegressor(4, beta=1e-2, random_state=0).fit(X, X[:, 0]), folder / "m.npz")
     return folder / "m.npz"
 
 
@@ -165,7 +165,7 @@ def _named(folder):
 
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a\x1b[2J": rng.standard_normal(40), "y": ["\x9b2J", "b"] * 20})
-    save_model(folder / "m.npz", table_model(frame, "y"))
+    save_model(table_model(frame, "y"), folder / "m.npz")
     return folder / "m.npz"
 
 

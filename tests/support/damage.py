@@ -214,7 +214,7 @@ def model_files(folder: Path) -> list[Good]:
     }
     files = []
     for name, model in models.items():
-        save_model(folder / f"{name}.npz", model)
+        save_model(model, folder / f"{name}.npz")
         back = load_model(folder / f"{name}.npz")
         data = (folder / f"{name}.npz").read_bytes()
         files.append(Good(name, data, X, back.predict(X), {k: v for k, v in back.get_params().items() if k != "gates"}))

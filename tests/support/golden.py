@@ -141,7 +141,7 @@ def main(folder: Path) -> None:
     values = {}
     for name, fit in models().items():
         path = folder / f"{name}.npz"
-        save_model(path, fit())
+        save_model(fit(), path)
         values[name] = said(load_model(path), new_rows(name))
         print(f"{name}: {path.stat().st_size} bytes")
     (folder / "values.json").write_text(json.dumps(values, indent=1) + "\n")

@@ -69,7 +69,7 @@ def saved(size):
     model = GatedReLURegressor(6, random_state=0, beta=1e-2).fit(X, np.abs(X[:, 0]))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.npz"
-        save_model(file, model)
+        save_model(model, file)
         return Found().add(model.predict(X), load_model(file).predict(X))
 
 

@@ -22,7 +22,7 @@ def write(path, arrays, meta):
 
 def rewritten(path, model, change, later=()):
     """Save a model and write its file again after a change; arrays that were added are listed, but for ``later``."""
-    save_model(path, model)
+    save_model(model, path)
     arrays, meta = contents(path)
     change(arrays, meta)
     if "meta" not in arrays:

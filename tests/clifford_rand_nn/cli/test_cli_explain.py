@@ -31,9 +31,9 @@ def folder(tmp_path_factory):
         model=ConvexNetworkClassifier(max_metric_iter=0, beta=0.01),
         min_frequency=1,
     )
-    save_model(path / "model.npz", model)
+    save_model(model, path / "model.npz")
     X = rng.standard_normal((30, 2))
-    save_model(path / "plain.npz", GatedReLURegressor(n_gates=4, beta=0.01, random_state=0).fit(X, np.abs(X[:, 0])))
+    save_model(GatedReLURegressor(n_gates=4, beta=0.01, random_state=0).fit(X, np.abs(X[:, 0])), path / "plain.npz")
     np.savez(path / "plain_rows.npz", X=X, y=np.abs(X[:, 0]))
     return path
 

@@ -31,8 +31,8 @@ def files(tmp_path_factory):
     frame.loc[::9, ["age", "city", "since"]] = None
     frame.to_csv(there / "table.csv", index=False)
     model = table_model(frame, "buys", model=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"))
-    save_model(there / "model.npz", model)
-    save_model(there / "numbers.npz", fitted("relu, a number"))
+    save_model(model, there / "model.npz")
+    save_model(fitted("relu, a number"), there / "numbers.npz")
     return there
 
 
@@ -113,7 +113,7 @@ def test_a_pipeline_of_scalers_from_a_file(folder, monkeypatch, ending):
     pytest.importorskip("onnxruntime")
     frame = pandas.read_csv("table.csv")[["age"]].assign(old=np.arange(60.0)).dropna()
     model = make_pipeline(StandardScaler(), GatedReLURegressor(3, beta=1e-2, random_state=0)).fit(frame, frame["age"])
-    save_model("scaled.npz", model)
+    save_model(model, "scaled.npz")
     monkeypatch.syspath_prepend(folder)
     frame.to_csv("numbers.csv", index=False)
     result = export("scaled.npz", "--to", f"scaled.{ending}", "--rows", "numbers.csv")
@@ -152,7 +152,7 @@ def test_words_that_are_hashed_have_no_form_elsewhere(folder, ending):
     frame = pandas.DataFrame({"n": np.arange(30) * 7 % 31, "said": [f"word{i} good bad" for i in range(30)]})
     frame["buys"] = np.where(frame["n"] > 15, "yes", "no")
     model = ConvexNetworkClassifier(max_metric_iter=0, loss="squared", beta=0.1)
-    save_model("words.npz", table_model(frame, "buys", model=model, text="hash", text_features=8))
+    save_model(table_model(frame, "buys", model=model, text="hash", text_features=8), "words.npz")
     result = export("words.npz", "--to", f"words.{ending}", code=2)
     assert "said" in result.stderr
     assert result.stderr.startswith("error: ")

@@ -21,12 +21,12 @@ def run(tmp_path, monkeypatch):
     frame["goal"] = frame.a.abs() + 0.1 * frame.b
     frame.to_csv("train.csv", index=False)
     X = frame[["a", "b"]]
-    save_model("plain.npz", CrossProductLassoRegressor(beta=0.01).fit(X, frame.goal))
+    save_model(CrossProductLassoRegressor(beta=0.01).fit(X, frame.goal), "plain.npz")
     frame["town"] = rng.choice(["Oslo", "Rome"], 20)
     frame.loc[4, "goal"] = np.nan
     frame.to_csv("towns.csv", index=False)
     model = CrossProductLassoRegressor(beta=0.01, penalty="l2", subsample=50, random_state=0)
-    save_model("towns.npz", table_model(frame.dropna(), "goal", model=model, min_frequency=1))
+    save_model(table_model(frame.dropna(), "goal", model=model, min_frequency=1), "towns.npz")
 
     def run(*arguments, code=0):
         result = CliRunner().invoke(app, list(map(str, arguments)))

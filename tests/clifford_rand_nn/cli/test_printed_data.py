@@ -53,7 +53,7 @@ def model():
 @pytest.fixture(scope="module")
 def files(tmp_path_factory, model):
     folder = tmp_path_factory.mktemp("evil")
-    save_model(folder / "m.npz", model)
+    save_model(model, folder / "m.npz")
     evil_table().to_parquet(folder / "t.parquet")
     names = {"MODEL": "m.npz", "TABLE": "t.parquet", "SOURCE": "s.py", "PAGE": "page.html"}
     paths = {key: str(folder / name) for key, name in names.items()}

@@ -164,7 +164,7 @@ def test_predictions_are_means_in_every_format(tmp_path):
     outputs = model.network_.predict(X).ravel()
     np.testing.assert_allclose(model.predict(X), np.exp(outputs))
     assert model.score(X, y) == pytest.approx(d2_tweedie_score(y, model.predict(X), power=1))
-    save_model(tmp_path / "model.npz", model)
+    save_model(model, tmp_path / "model.npz")
     np.testing.assert_array_equal(load_model(tmp_path / "model.npz").predict(X), model.predict(X))
     torch = pytest.importorskip("torch")
     np.testing.assert_allclose(model.to_torch()(torch.tensor(X)).detach().numpy().ravel(), model.predict(X))

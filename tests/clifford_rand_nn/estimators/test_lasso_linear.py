@@ -130,7 +130,7 @@ def test_drawn_columns_are_of_standardized_rows(tmp_path):
     assert model.certificate_.verify(X, y).relative_gap <= 2e-6
     f = model.coef_ @ X.T + model.gate_intercept_[:, None]
     np.testing.assert_allclose((f * model.patterns_.T).sum(axis=0) + model.intercept_, model.decision_function(X))
-    save_model(tmp_path / "model.npz", model)
+    save_model(model, tmp_path / "model.npz")
     back = load_model(tmp_path / "model.npz")
     np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
     assert back.certificate_.verify(X, y).relative_gap <= 2e-6

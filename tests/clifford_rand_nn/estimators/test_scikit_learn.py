@@ -259,13 +259,13 @@ def test_several_labels_a_row(tmp_path):
     np.testing.assert_allclose(squares.predict(X), several.network_.predict(X), atol=1e-9)
     few = clone(CLASSIFIERS["few"]).fit(X, marks)
     assert few.predict(X).shape == (48, 4)
-    save_model(tmp_path / "several.npz", several)
+    save_model(several, tmp_path / "several.npz")
     again = load_model(tmp_path / "several.npz")
     np.testing.assert_array_equal(again.predict_proba(X), p)
     np.testing.assert_array_equal(again.loo_predictions_, several.loo_predictions_)
     assert again.calibration_.loss == several.calibration_.loss
     assert again.certificate_.verify(X, marks).relative_gap == found.relative_gap
-    save_model(tmp_path / "few.npz", few)
+    save_model(few, tmp_path / "few.npz")
     np.testing.assert_array_equal(load_model(tmp_path / "few.npz").predict(X), few.predict(X))
     one = explain(several, X[0])  # an output for each
     np.testing.assert_allclose(one.base + one.columns.sum(axis=2), several.network_.predict(X[:1]), atol=1e-9)

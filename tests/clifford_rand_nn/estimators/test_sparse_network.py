@@ -228,7 +228,7 @@ def test_what_climbs_rises_to_stationary_points():
 
 
 def comes_back(model, path, y, method):
-    save_model(path, model)
+    save_model(model, path)
     back = load_model(path)
     assert back.get_params() == model.get_params()
     assert back.neuron_scores_ == model.neuron_scores_

@@ -211,7 +211,7 @@ def test_report_compares_on_the_same_blocks_and_files_keep_their_number(table, t
     np.testing.assert_array_equal(folds.rows, np.flatnonzero(model.loo_mask_))
     for held in folds.held:
         assert order[folds.kept(held)].max() < order[held].min()
-    save_model(tmp_path / "model.npz", model)
+    save_model(model, tmp_path / "model.npz")
     assert load_model(tmp_path / "model.npz").n_order_blocks_ == 10
 
 

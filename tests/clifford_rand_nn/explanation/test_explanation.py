@@ -159,7 +159,7 @@ def test_a_kernel_network_knows_its_rows(tmp_path, loss):
     numbers = model.support_
     np.testing.assert_array_equal(model.network_.standard.rows(twice[numbers]), model.network_.rows)
     assert not {3, 7} & set(numbers)
-    save_model(tmp_path / "m.npz", model)
+    save_model(model, tmp_path / "m.npz")
     back = load_model(tmp_path / "m.npz")
     np.testing.assert_array_equal(explain(back, NEW).row_numbers, numbers)
     back.support_ = None  # of a file of before

@@ -132,7 +132,7 @@ def test_cosines_are_sines_which_every_runtime_has_in_double_precision():
 
 def test_a_model_from_a_file_is_exported_as_well(tmp_path):
     for kind in ("network, two classes", "network, three classes"):
-        save_model(tmp_path / "model.npz", fitted(kind))
+        save_model(fitted(kind), tmp_path / "model.npz")
         again, X = load_model(tmp_path / "model.npz"), rows_of(kind)
         assert (run(again, X, tmp_path)["probabilities"] == run(fitted(kind), X, tmp_path)["probabilities"]).all()
 

@@ -133,7 +133,7 @@ def test_the_source_of_a_table_encodes_as_the_pipeline_does(model, new):
 
 def test_a_model_from_a_file_gives_the_same_file(model, tmp_path):
     pytest.importorskip("onnx")
-    save_model(tmp_path / "model.npz", model)
+    save_model(model, tmp_path / "model.npz")
     again = load_model(tmp_path / "model.npz")
     one, two = (export_onnx(each, tmp_path / "model.onnx").read_bytes() for each in (model, again))
     assert one == two

@@ -130,7 +130,7 @@ def test_beta_comes_from_held_out_rows(tmp_path):
     assert chosen.wrong <= fewest + 0.5 * np.sqrt(max(fewest * (1 - fewest), 1 / len(X)) / len(X))
     assert model.certificate_.beta == model.beta_
     assert model.certificate_.verify(X, SIDE).relative_gap < 1e-6
-    save_model(tmp_path / "m.npz", model)
+    save_model(model, tmp_path / "m.npz")
     back = load_model(tmp_path / "m.npz")
     assert (back.beta, back.beta_) == ("auto", model.beta_)
     np.testing.assert_array_equal(back.decision_function(X), model.decision_function(X))

@@ -131,7 +131,7 @@ def test_models_are_saved_and_exported(rounds, wide, tmp_path):
     for rows in (sp.csr_array(X), X + 0.1):  # all of it is not zero
         model = ConvexNetworkRegressor(max_metric_iter=rounds).fit(rows, y)
         assert sp.issparse(model.network_.standard.base) == sp.issparse(rows)
-        save_model(tmp_path / "model.npz", model)
+        save_model(model, tmp_path / "model.npz")
         again = load_model(tmp_path / "model.npz")
         np.testing.assert_array_equal(again.predict(new), model.predict(new))
         np.testing.assert_array_equal(again.predict_interval(new), model.predict_interval(new))

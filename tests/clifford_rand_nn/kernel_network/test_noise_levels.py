@@ -138,7 +138,7 @@ def test_pipelines_files_and_exports_have_the_same_intervals(pipeline, tmp_path)
     assert model.intervals_.noise_weights is not None
     widths = [(high - low)[frame["kind"] == kind].mean() for kind in "ab"]
     assert 5 < widths[1] / widths[0] < 20
-    save_model(tmp_path / "model.npz", fitted)
+    save_model(fitted, tmp_path / "model.npz")
     np.testing.assert_array_equal(load_model(tmp_path / "model.npz")[-1].predict_interval(X), (low, high))
     module = {}
     exec(model.to_source(), module)

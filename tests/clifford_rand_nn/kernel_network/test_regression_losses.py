@@ -177,7 +177,7 @@ def test_learned_gates_groups_and_time_order():
 def test_formats_predict_the_same(options, tmp_path):
     X, y, _ = _counts(60)
     model = ConvexNetworkRegressor(max_metric_iter=0, **options).fit(X, y)
-    save_model(tmp_path / "model.npz", model)
+    save_model(model, tmp_path / "model.npz")
     loaded = load_model(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     assert loaded.certificate_.verify(X, y).relative_gap < 2e-6

@@ -285,7 +285,7 @@ def test_classifiers_are_certified_and_saved(tmp_path, loss, classes):
     assert again.primal == pytest.approx(model.result_.objective, rel=1e-9)
     slow = GatedReLUClassifier(**options, solver="fista").fit(X, y, weights)
     assert slow.result_.objective == pytest.approx(model.result_.objective, rel=1e-5)
-    save_model(tmp_path / "m.npz", model)
+    save_model(model, tmp_path / "m.npz")
     loaded = load_model(tmp_path / "m.npz")
     assert (loaded.decision_function(X) == model.decision_function(X)).all()
     assert loaded.certificate_.verify(X, y).relative_gap == again.relative_gap

@@ -249,7 +249,7 @@ def test_files(fitted, labels, tmp_path):
     if labels is not None:
         model = ConvexNetworkClassifier(max_metric_iter=0).fit(X, targets[:, 0] if labels == "two" else targets)
     assert model.network_.kernel.steps > 0
-    save_model(tmp_path / "model.npz", model)
+    save_model(model, tmp_path / "model.npz")
     again = load_model(tmp_path / "model.npz")
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
     assert again.candidates_ == model.candidates_

@@ -64,7 +64,7 @@ def _network(y, weights=None, **params):
 
 def comes_back(path, model, rows=NEW):
     """Return the model of a file, which has the parameters, the attributes and the predictions of the one saved."""
-    save_model(path, model)
+    save_model(model, path)
     back = load_model(path)
     assert type(back) is type(model)
     not_kept = () if isinstance(model, ConvexNetworkClassifier | ConvexNetworkRegressor) else ("candidates_",)
@@ -222,7 +222,7 @@ def test_a_search_comes_back_with_its_scores_and_can_be_fitted_again(tmp_path, b
 
 
 def test_file_is_plain_arrays_and_one_json_entry(tmp_path):
-    save_model(tmp_path / "m.npz", _gated(LABELS["object"]))
+    save_model(_gated(LABELS["object"]), tmp_path / "m.npz")
     arrays, meta = contents(tmp_path / "m.npz")
     assert (meta["format"], meta["version"], meta["params"]["n_gates"]) == ("clifford-rand-model", VERSION, 12)
     assert meta["library"]
@@ -236,7 +236,7 @@ def test_file_is_plain_arrays_and_one_json_entry(tmp_path):
 def test_writing_is_all_or_nothing_and_follows_links(tmp_path, monkeypatch):
     path, model = tmp_path / "m.npz", _gated()
     (tmp_path / "link.npz").symlink_to(path)
-    save_model(tmp_path / "link.npz", model)
+    save_model(model, tmp_path / "link.npz")
     assert (tmp_path / "link.npz").is_symlink()
     path.write_text("old")
 
@@ -246,25 +246,25 @@ def test_writing_is_all_or_nothing_and_follows_links(tmp_path, monkeypatch):
 
     monkeypatch.setattr(np, "savez", broken)
     with pytest.raises(OSError, match="disk full"):
-        save_model(path, model)
+        save_model(model, path)
     assert path.read_text() == "old"
     assert {entry.name for entry in tmp_path.iterdir()} == {"m.npz", "link.npz"}
 
 
 def test_what_cannot_be_saved_is_refused(tmp_path):
     with pytest.raises(ArgumentError, match=r"must be a file name that ends in \.npz"):
-        save_model(tmp_path / "m.pkl", _gated())
-    with pytest.raises(ArgumentError, match=r"It comes first: save_model\(path, model\)"):
-        save_model(_gated(), tmp_path / "m.npz")
+        save_model(_gated(), tmp_path / "m.pkl")
+    with pytest.raises(ArgumentError, match=r"It comes second: save_model\(model, path\)"):
+        save_model(tmp_path / "m.npz", _gated())
     for model in (GatedReLUClassifier(), ConvexNetworkRegressor(), BetaCV(GatedReLUClassifier(bias=True))):
         with pytest.raises(ArgumentError, match=rf"must be fitted\. Got a {type(model).__name__} before fit"):
-            save_model(tmp_path / "m.npz", model)
+            save_model(model, tmp_path / "m.npz")
     with pytest.raises(ArgumentError, match=r"must be one of GatedReLUClassifier, .*\. Got dict"):
-        save_model(tmp_path / "m.npz", {})
+        save_model({}, tmp_path / "m.npz")
     model = _gated()
     model.feature_names_in_ = np.array(["a", "b\ud800", "c"])
     with pytest.raises(ArgumentError, match=r"names and labels are Unicode\. Got .*ud800"):
-        save_model(tmp_path / "m.npz", model)
+        save_model(model, tmp_path / "m.npz")
     assert not list(tmp_path.iterdir())
 
 
@@ -418,7 +418,7 @@ def test_no_pickle_is_ever_run(tmp_path, made):
 
 def test_truncated_and_flipped_files_never_load_wrong(tmp_path, made):
     path, model = tmp_path / "m.npz", made["gated"]
-    save_model(path, model)
+    save_model(model, path)
     good = path.read_bytes()
     with zipfile.ZipFile(path, "w") as archive:  # a good archive of something else
         archive.writestr("hello.txt", "hello")

@@ -40,7 +40,7 @@ def test_a_file_that_people_have_says_what_it_said(path, tmp_path):
             np.testing.assert_allclose(got, value, rtol=1e-12, atol=1e-12)
         else:
             np.testing.assert_array_equal(got, value)
-    save_model(tmp_path / "again.npz", model)
+    save_model(model, tmp_path / "again.npz")
     one, two = (
         {name: archive[name] for name in archive.files} for archive in map(np.load, (path, tmp_path / "again.npz"))
     )

@@ -53,12 +53,12 @@ def _gated(**options):
 
 
 def _stored(model, path):
-    save_model(path, model)
+    save_model(model, path)
     return load_model(path)
 
 
 def _is_written_again(path, model):
-    save_model(path.parent / "again.npz", model)
+    save_model(model, path.parent / "again.npz")
     old, new = (contents(file)[0] for file in (path, path.parent / "again.npz"))
     assert old.keys() == new.keys()
     for name in old.keys() - {"meta"}:
@@ -71,7 +71,7 @@ def scaled(tmp_path_factory):
     model = make_pipeline(StandardScaler(), PCA(3, random_state=0), ConvexNetworkClassifier(max_metric_iter=0)).fit(
         X, SIDE
     )
-    save_model(path, model)
+    save_model(model, path)
     return model, path
 
 
@@ -167,7 +167,7 @@ def _customers():
 def table(tmp_path_factory):
     path = tmp_path_factory.mktemp("table") / "m.npz"
     model = table_model(_customers(), "buys", model=_gated())
-    save_model(path, model)
+    save_model(model, path)
     return model, path
 
 
@@ -235,7 +235,7 @@ def test_what_no_file_may_hold_is_refused_by_name(tmp_path, monkeypatch, what):
     monkeypatch.chdir(tmp_path)
     make, message = REFUSED[what]
     with pytest.raises(ArgumentError, match=message):
-        save_model(tmp_path / "m.npz", make())
+        save_model(make(), tmp_path / "m.npz")
     assert not (tmp_path / "m.npz").exists()
 
 
@@ -392,8 +392,8 @@ def test_a_file_of_another_scikit_learn_warns_as_scikit_learn_does(scaled, tmp_p
 
 def test_without_skops_it_is_said_what_to_install(scaled, tmp_path, monkeypatch):
     monkeypatch.setattr("clifford_rand._optional.available", lambda module: module != "skops")
-    for attempt in (lambda: save_model(tmp_path / "m.npz", scaled[0]), lambda: load_model(scaled[1])):
+    for attempt in (lambda: save_model(scaled[0], tmp_path / "m.npz"), lambda: load_model(scaled[1])):
         with pytest.raises(MissingDependencyError, match=r'needs skops\.io: pip install "skops>='):
             attempt()
-    save_model(tmp_path / "m.npz", scaled[0][-1])
+    save_model(scaled[0][-1], tmp_path / "m.npz")
     assert "skops" not in sys.modules or load_model(tmp_path / "m.npz")

@@ -102,7 +102,7 @@ def test_the_optimum_of_the_logistic_loss_is_that_of_the_solver_in_memory(classe
 @pytest.mark.parametrize("kind", ["squared", *CLASSIFIERS])
 def test_one_pass_verifies_the_certificate_and_other_targets_do_not(kind, tmp_path):
     model, X, y, w = fitted(kind)
-    save_model(tmp_path / "m.npz", model)
+    save_model(model, tmp_path / "m.npz")
     loaded = load_model(tmp_path / "m.npz")
     assert np.array_equal(loaded.predict(X), model.predict(X))
     for proof in (model.certificate_, loaded.certificate_):

@@ -272,7 +272,7 @@ def test_the_default_tolerance_is_that_of_passes(tmp_path):
     X, y = data(GatedReLURegressor)
     model = GatedReLURegressor(n_gates=4, beta=1e-2, random_state=0).fit(shards_of(X, y))
     assert 1e-6 < model.certificate_.relative_gap <= 1e-3
-    save_model(tmp_path / "m.npz", model)
+    save_model(model, tmp_path / "m.npz")
     again = load_model(tmp_path / "m.npz")
     assert again.tol == clone(model).tol == model.get_params()["tol"] == "auto"
     assert again.fit(X, y).certificate_.relative_gap <= 1e-6

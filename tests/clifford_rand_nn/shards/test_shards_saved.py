@@ -45,14 +45,14 @@ def fitted(request):
 
 def test_a_file_keeps_predictions_and_the_proof(fitted, tmp_path):
     model, shards = fitted
-    save_model(tmp_path / "model.npz", model)
+    save_model(model, tmp_path / "model.npz")
     again = load_model(tmp_path / "model.npz")
     assert np.array_equal(again.predict(X), model.predict(X))
     assert str(again.certificate_) == str(model.certificate_)
     one, two = again.certificate_.verify(shards), model.certificate_.verify(shards)
     assert (one.primal, one.dual) == (two.primal, two.dual)
     assert one.relative_gap == pytest.approx(again.certificate_.relative_gap, abs=1e-4)
-    save_model(tmp_path / "again.npz", again)
+    save_model(again, tmp_path / "again.npz")
     with np.load(tmp_path / "model.npz") as old, np.load(tmp_path / "again.npz") as new:
         assert all(np.array_equal(old[name], new[name]) for name in old.files if name != "meta")
 
@@ -68,7 +68,7 @@ def test_a_file_keeps_predictions_and_the_proof(fitted, tmp_path):
     ],
 )
 def test_a_damaged_file_is_refused(kind, change, match, tmp_path):
-    save_model(tmp_path / "model.npz", fit(kind)[0])
+    save_model(fit(kind)[0], tmp_path / "model.npz")
     with np.load(tmp_path / "model.npz") as archive:
         arrays = {name: archive[name] for name in archive.files}
     meta = json.loads(arrays["meta"].tobytes())

@@ -282,7 +282,7 @@ def test_models_of_target_means_are_saved_and_exported(target, tmp_path):
     new = frame[["user", "z"]][340:]
     method = "predict" if target == "numbers" else "predict_proba"
     expected = getattr(model, method)(new)
-    save_model(tmp_path / "m.npz", model)
+    save_model(model, tmp_path / "m.npz")
     np.testing.assert_array_equal(getattr(load_model(tmp_path / "m.npz"), method)(new), expected)
     module = {}
     exec(export_source(model), module)
@@ -364,7 +364,7 @@ def test_a_summary_names_every_column():
 def test_a_table_model_comes_back_from_a_file_and_from_pickle_as_one(tmp_path):
     frame = pd.DataFrame({"city": ["Oslo", "Rome"] * 20, "y": [0, 1] * 20})
     model = table_model(frame, "y", model=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"))
-    save_model(tmp_path / "m.npz", model)
+    save_model(model, tmp_path / "m.npz")
     for back in (
         load_model(tmp_path / "m.npz"),
         pickle.loads(pickle.dumps(model)),

@@ -56,7 +56,7 @@ class Arguments(Target):
         (self.files / "new.csv").write_text("a,b\n1,2\n-1,0\n")
         model = GatedReLUClassifier(3, beta=1e-2, tol=1e-2, random_state=0).fit(X, y)
         model.feature_names_in_ = np.array(["a", "b"], dtype=object)
-        save_model(self.files / "m.npz", model)
+        save_model(model, self.files / "m.npz")
 
     def seeds(self):
         return [text.replace(" ", "\n").encode() for text in _SEEDS]

@@ -88,7 +88,7 @@ class Models(Target):
             raise AssertionError(f"{golden.NEW} rows, and {len(found['predict'])} predictions")
         if self.trials % _FEW == 0:
             again = self.path.with_name("again.npz")
-            save_model(again, model)
+            save_model(model, again)
             if not np.array_equal(model.predict(rows), load_model(again).predict(rows)):
                 raise AssertionError("saved and read again, it is another model")
         return "other"

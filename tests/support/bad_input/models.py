@@ -351,7 +351,7 @@ CALLS = catalogue({
     "nn.TwoLayerNetwork.to_gated": through(lambda: fitted("GatedReLURegressor").network_.to_gated()),
     "nn.TwoLayerNetwork.to_relu": good(NETWORK, rows(X)),
     "nn.load_model": good(path(Made(lambda: saved()))),
-    "nn.save_model": good(path("saved.npz"), thing(made("GatedReLURegressor"))),
+    "nn.save_model": good(thing(made("GatedReLURegressor")), path("saved.npz")),
     "nn.spiral": good(count(5)),
     "nn.explain": [
         good(
@@ -369,5 +369,5 @@ CALLS = catalogue({
 
 @cache
 def saved():
-    nn.save_model("good.npz", fitted("GatedReLURegressor"))
+    nn.save_model(fitted("GatedReLURegressor"), "good.npz")
     return "good.npz"
