@@ -44,7 +44,7 @@ def run_explain(
         rows, truth = _read_training(loaded, train, target, dialect)
     if table is None:
         with refused_data(str(train or path)):
-            whole = explain(model, rows=rows, targets=truth)
+            whole = explain(model, X_train=rows, y_train=truth)
         if as_json:
             print_json({"model_file": str(path), "explained": whole.to_dict(_TOP)})
         else:
@@ -59,7 +59,7 @@ def run_explain(
     if not row and len(frame) > 1 and not as_json:
         say(f"Row 0 of {len(frame)}; --row takes another.\n")
     with refused_data(str(table)):
-        explanation = explain(model, _take(frame, numbers), rows=rows, targets=truth)
+        explanation = explain(model, _take(frame, numbers), X_train=rows, y_train=truth)
     if as_json:
         rows_of_json = zip(numbers, explanation.to_dict(_TOP), strict=True)
         explained = [{"row": number} | record for number, record in rows_of_json]

@@ -42,11 +42,11 @@ class Context:
         """
         route = Route(model, rows if rows is not None else x)
         network = sum_of(route.estimator)
-        traced = None if rows is None else route.rows(rows, "rows")[0]
+        traced = None if rows is None else route.rows(rows, "X_train")[0]
         if targets is not None:
             if traced is None:
-                raise fail("targets", "explain", "given with rows", describe("no rows"))
-            targets = given_targets(targets, len(traced.seen), is_classifier(route.estimator), "explain", "targets")
+                raise fail("y_train", "explain", "given with X_train", describe("no rows"))
+            targets = given_targets(targets, len(traced.seen), is_classifier(route.estimator), "explain", "y_train")
         numbers = rows_of_parts(route.estimator, network, None if traced is None else traced.seen)
         training = traced is not None and are_training_rows(route.estimator, network, numbers, traced.seen)
         if training or network.reference is None:

@@ -174,7 +174,7 @@ def explain_rows(context: Context, x: Any, output: int | None) -> PredictionExpl
     width = outputs * (network.n_parts + extra + route.origin.size + rows.seen.shape[1])
     if m * width > _MOST:
         hint = f"Explain some {max(1, _MOST // width):,} at a time."
-        raise fail("x", "explain", "fewer rows", describe(f"{m:,} rows, {m * width * 8 / 1e9:.1f} GB"), hint)
+        raise fail("X", "explain", "fewer rows", describe(f"{m:,} rows, {m * width * 8 / 1e9:.1f} GB"), hint)
     encoded_reference, seen_reference = context.reference
     local = network.local(rows.seen, seen_reference)
     columns = route.back(local.secants) * (rows.encoded - encoded_reference)[:, None, :]

@@ -76,7 +76,7 @@ class Route:
         self.origin = np.searchsorted(self.places, columns.places)
         self.rate, self.level = columns.rate, columns.offset
 
-    def rows(self, x: Any, name: str = "x") -> tuple[Rows, bool]:
+    def rows(self, x: Any, name: str = "X") -> tuple[Rows, bool]:
         """Return rows on their way, and whether one row was given that is not in a table.
 
         Raises ArgumentError if there are no rows, or they are none that the steps or the estimator take; it calls
@@ -199,12 +199,12 @@ def taken_apart(model: Any) -> tuple[list[Any], Any, Any]:
     if not isinstance(inner, ConvexNetwork | BaseConvexNetwork):
         rule = "an estimator of this library, a BetaCV, or a Pipeline that ends with one"
         hint = "Of a search of scikit-learn give best_estimator_." if hasattr(inner, "best_estimator_") else ""
-        raise fail("model", "explain", rule, describe(f"a {type(inner).__name__}"), hint)
+        raise fail("estimator", "explain", rule, describe(f"a {type(inner).__name__}"), hint)
     check_is_fitted(inner, "network_")
     return steps, last, inner
 
 
-def as_table(x: Any, names: Sequence[str], name: str = "x") -> tuple[Any, bool]:
+def as_table(x: Any, names: Sequence[str], name: str = "X") -> tuple[Any, bool]:
     """Return rows as a table, a data frame or a two-dimensional array, and whether x was one row by itself."""
     if isinstance(x, Mapping):
         pandas = require("pandas", extra="app", purpose="a row with names")

@@ -134,7 +134,7 @@ def table_model(
     frame: Any,
     target: Any,
     *,
-    model: Any = None,
+    estimator: Any = None,
     sample_weight: Any = None,
     groups: Any = None,
     order: Any = None,
@@ -151,7 +151,7 @@ def table_model(
         As `read_frame` or pandas read it; numbers, categories, booleans and dates, and cells may be missing.
     target : name of a column, or (n,) array
         Rows in which it is missing are left out, and a warning says so.
-    model : estimator or None
+    estimator : estimator or None
         None is `ConvexNetworkClassifier` or `ConvexNetworkRegressor`, as the target is; see `choose_task`.
     sample_weight, groups : name of a column, or (n,) array, optional
         As in ``fit`` of the networks. These columns are not features.
@@ -199,12 +199,12 @@ def table_model(
     if rows.left_out:
         some = f"{rows.left_out} of {rows.left_out + len(rows.target)} rows"
         warnings.warn(f"the target is missing in {some}; they are left out", TableNote, stacklevel=2)
-    if model is not None and (isinstance(model, type) or not hasattr(model, "fit")):
-        raise fail("model", "table_model", "an estimator, or None", model)
-    if model is None:
+    if estimator is not None and (isinstance(estimator, type) or not hasattr(estimator, "fit")):
+        raise fail("estimator", "table_model", "an estimator, or None", estimator)
+    if estimator is None:
         task, _ = choose_task(rows.target)
-        model = ConvexNetworkClassifier() if task == "classification" else ConvexNetworkRegressor()
-    pipeline = TableModel([("table", TableEncoder(**kinds)), ("model", model)])
+        estimator = ConvexNetworkClassifier() if task == "classification" else ConvexNetworkRegressor()
+    pipeline = TableModel([("table", TableEncoder(**kinds)), ("model", estimator)])
     options = {"model__sample_weight": rows.weights, "model__groups": rows.groups}
     options |= {"model__order": rows.order}
     options = {name: value for name, value in options.items() if value is not None}

@@ -132,7 +132,7 @@ def inside(network, gates, X):
     """Whether the neurons that are on somewhere have patterns of the gates."""
     W, b, *_ = (part.detach().numpy() for part in network.parameters())
     on = X @ W.T + b > 0
-    known = {column.tobytes() for column in gates.on(X).T}
+    known = {column.tobytes() for column in gates.activations(X).T}
     return all(column.tobytes() in known for column in np.ascontiguousarray(on.T) if column.any())
 
 

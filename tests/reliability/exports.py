@@ -47,7 +47,7 @@ def run(budget):
             kind, rng = kinds[number % len(kinds)], np.random.default_rng([budget.seed, number])
             where = f"table {number} (seed {budget.seed}), {kind}"
             frame, new = _table(rng, _ROWS, "classes" in kind or "logistic" in kind), _new(rng)
-            model = table_model(frame, "target", model=_MODELS[kind]())
+            model = table_model(frame, "target", estimator=_MODELS[kind]())
             for name, export in (("ONNX", _onnx), ("source", _source), ("torch", _torch)):
                 try:
                     pairs = export(model, new, Path(folder))

@@ -174,7 +174,7 @@ def tables(size):
     frame.loc[::7, "b"] = np.nan
     frame["target"] = labels
     model = table_model(frame, "target").fit(frame, frame["target"])
-    told = explain(model, rows=frame, targets=frame["target"])
+    told = explain(model, X_train=frame, y_train=frame["target"])
     return Found().add(model.predict_proba(frame), np.array([repr(told)], dtype=object))
 
 

@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
     model = table_model(
         train.dropna(subset="buys"),
         "buys",
-        model=ConvexNetworkClassifier(max_metric_iter=0, beta=0.01),
+        estimator=ConvexNetworkClassifier(max_metric_iter=0, beta=0.01),
         min_frequency=1,
     )
     save_model(model, path / "model.npz")
@@ -55,7 +55,7 @@ def test_a_row_is_explained_as_in_python(folder, run):
     model = load_model(folder / "model.npz")
     train = pd.read_csv(folder / "train.csv").dropna(subset="buys")
     new = pd.read_csv(folder / "new.csv")
-    found = explain(model, new.iloc[[3]], rows=train.drop(columns="buys"), targets=train["buys"].to_numpy())
+    found = explain(model, new.iloc[[3]], X_train=train.drop(columns="buys"), y_train=train["buys"].to_numpy())
     assert given.stdout == f"Row 3 of new.csv\n{found}\n"
     assert f"income {int(new.income[3])}" in given.stdout
     assert ", which is yes: " in given.stdout

@@ -30,7 +30,7 @@ def files(tmp_path_factory):
     frame["buys"] = np.where(frame["age"] / 60 + (frame["city"] == "Oslo") > 1, "yes", "no")
     frame.loc[::9, ["age", "city", "since"]] = None
     frame.to_csv(there / "table.csv", index=False)
-    model = table_model(frame, "buys", model=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"))
+    model = table_model(frame, "buys", estimator=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"))
     save_model(model, there / "model.npz")
     save_model(fitted("relu, a number"), there / "numbers.npz")
     return there
@@ -152,7 +152,7 @@ def test_words_that_are_hashed_have_no_form_elsewhere(folder, ending):
     frame = pandas.DataFrame({"n": np.arange(30) * 7 % 31, "said": [f"word{i} good bad" for i in range(30)]})
     frame["buys"] = np.where(frame["n"] > 15, "yes", "no")
     model = ConvexNetworkClassifier(max_metric_iter=0, loss="squared", beta=0.1)
-    save_model(table_model(frame, "buys", model=model, text="hash", text_features=8), "words.npz")
+    save_model(table_model(frame, "buys", estimator=model, text="hash", text_features=8), "words.npz")
     result = export("words.npz", "--to", f"words.{ending}", code=2)
     assert "said" in result.stderr
     assert result.stderr.startswith("error: ")

@@ -26,7 +26,7 @@ def run(tmp_path, monkeypatch):
     frame.loc[4, "goal"] = np.nan
     frame.to_csv("towns.csv", index=False)
     model = CrossProductLassoRegressor(beta=0.01, penalty="l2", subsample=50, random_state=0)
-    save_model(table_model(frame.dropna(), "goal", model=model, min_frequency=1), "towns.npz")
+    save_model(table_model(frame.dropna(), "goal", estimator=model, min_frequency=1), "towns.npz")
 
     def run(*arguments, code=0):
         result = CliRunner().invoke(app, list(map(str, arguments)))

@@ -47,7 +47,7 @@ def evil_table(n=60):
 
 @pytest.fixture(scope="module")
 def model():
-    return table_model(evil_table(), f"y{EVIL}", model=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"))
+    return table_model(evil_table(), f"y{EVIL}", estimator=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"))
 
 
 @pytest.fixture(scope="module")

@@ -353,7 +353,7 @@ def test_a_pipeline_of_a_table_is_drawn_from_the_table():
     frame["y"] = np.where(frame.a + (frame.kind == "u") > 0.5, "yes", "no")
     frame.loc[3, "b"] = np.nan
     rows, y = frame.drop(columns="y"), frame["y"]
-    model = table_model(frame, "y", model=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"))
+    model = table_model(frame, "y", estimator=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"))
     shown = RegularizationPathDisplay.from_estimator(model, rows, y, ax=Figure().subplots())
     assert shown.selected_beta == model[-1].beta_
     ax = Figure().subplots()

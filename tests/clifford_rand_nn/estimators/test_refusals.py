@@ -375,7 +375,7 @@ NETWORK = TwoLayerNetwork(np.array([[1.0, 0.5], [-1.0, 2.0]]), np.array([0.1, 0.
         (lambda: prune(NETWORK, X[:0]), "X"),
         *((lambda n=n: explain(_fitted(), X, n_repeats=n), "n_repeats") for n in (None, "5", -1, 1.5)),
         *((lambda s=s: explain(_fitted(), X, random_state=s), "random_state") for s in ("0", -1, 1.5, 2**40)),
-        *((lambda t=t: explain(_fitted(), X, rows=X, targets=t), "targets") for t in ("t", 3.0, Y[:5])),
+        *((lambda t=t: explain(_fitted(), X, X_train=X, y_train=t), "y_train") for t in ("t", 3.0, Y[:5])),
     ],
 )
 def test_parameters_of_networks_are_refused_by_name(call, name):

@@ -160,15 +160,15 @@ def table():
 
 
 def test_table_model_by_name_text_format_and_array(table):
-    by_name = table_model(table, "level", order="day", model=ConvexNetworkRegressor(max_metric_iter=0))[-1]
+    by_name = table_model(table, "level", order="day", estimator=ConvexNetworkRegressor(max_metric_iter=0))[-1]
     texts = table.assign(day=table["day"].dt.strftime("%d/%m/%Y"))
-    by_text = table_model(texts, "level", order="day", dates={"day": "%d/%m/%Y"}, model=by_name)[-1]
-    array = table_model(table, "level", order=table["day"].to_numpy(), model=by_name)[-1]
+    by_text = table_model(texts, "level", order="day", dates={"day": "%d/%m/%Y"}, estimator=by_name)[-1]
+    array = table_model(table, "level", order=table["day"].to_numpy(), estimator=by_name)[-1]
     assert by_name.n_order_blocks_ == 10
     assert by_name.loo_score_ == by_text.loo_score_ == array.loo_score_
     assert by_name.loo_score_ < 0.6
     numbers = table.assign(day=np.arange(90)[np.argsort(np.argsort(table["day"]))])
-    left_out = table_model(numbers, "level", order="day", leave_out=["day"], model=by_name)
+    left_out = table_model(numbers, "level", order="day", leave_out=["day"], estimator=by_name)
     assert [column.kind for column in left_out[0].columns_] == ["left out", "number"]
     assert left_out[-1].n_order_blocks_ == 10
 
@@ -180,18 +180,18 @@ def test_missing_dates_are_one_error_and_those_without_a_target_do_not_count(tab
         table_model(gone, "level", order="day")
     gone["level"] = gone["level"].where(gone["day"].notna())
     with pytest.warns(TableNote, match=f"missing in {count} of 90 rows"):
-        table_model(gone, "level", order="day", model=ConvexNetworkRegressor(max_metric_iter=0))
+        table_model(gone, "level", order="day", estimator=ConvexNetworkRegressor(max_metric_iter=0))
 
 
 def test_dates_without_an_order_are_warned_of_once(table, recwarn):
-    table_model(table, "level", model=ConvexNetworkRegressor(max_metric_iter=0))
+    table_model(table, "level", estimator=ConvexNetworkRegressor(max_metric_iter=0))
     notes = [str(note.message) for note in recwarn if "order=" in str(note.message)]
     assert notes == [
         "'day' is a date, and rows are left out whatever their time: scores and intervals are those of rows between "
         "others; give order='day' if new rows will be later"
     ]
     recwarn.clear()
-    table_model(table, "level", order="day", model=ConvexNetworkRegressor(max_metric_iter=0))
+    table_model(table, "level", order="day", estimator=ConvexNetworkRegressor(max_metric_iter=0))
     assert not [note for note in recwarn if "order=" in str(note.message)]
 
 

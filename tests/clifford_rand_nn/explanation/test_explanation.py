@@ -112,7 +112,7 @@ def test_contributions_add_up_to_the_output_and_slopes_are_those_of_differences(
     f, finite = _outputs(model, NEW), name in FINITE
     size = np.abs(f).max()
     for known in (False, True):
-        found = explain(model, NEW, rows=X if known else None)
+        found = explain(model, NEW, X_train=X if known else None)
         assert np.abs(found.outputs - f).max() < 1e-12 * size
         assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-11 * size
         assert found.columns.shape == (len(NEW), f.shape[1], D)
@@ -141,10 +141,10 @@ def test_contributions_add_up_to_the_output_and_slopes_are_those_of_differences(
 def test_rows_of_weight_zero_are_none():
     weights = np.arange(N) % 3.0
     model = GatedReLURegressor(n_gates=10, beta=1e-3, tol=1e-9, random_state=0).fit(X, ONE, sample_weight=weights)
-    found = explain(model, NEW, rows=X)
+    found = explain(model, NEW, X_train=X)
     assert found.row_numbers.tolist() == np.flatnonzero(weights).tolist()
     assert np.abs(found.rest).max() < 1e-4 * np.abs(found.outputs).max()
-    for neuron in explain(model, rows=X).neurons:
+    for neuron in explain(model, X_train=X).neurons:
         plane = X[neuron.rows or []] @ neuron.direction + neuron.offset
         assert np.abs(plane).max(initial=0.0) < 0.3 * np.abs(X @ neuron.direction + neuron.offset).max()
         assert all(weights[row] > 0 for row in neuron.rows or [])
@@ -164,15 +164,15 @@ def test_a_kernel_network_knows_its_rows(tmp_path, loss):
     np.testing.assert_array_equal(explain(back, NEW).row_numbers, numbers)
     back.support_ = None  # of a file of before
     assert explain(back, NEW).row_numbers is None
-    again = explain(back, NEW, rows=twice).row_numbers
+    again = explain(back, NEW, X_train=twice).row_numbers
     np.testing.assert_array_equal(twice[again], twice[numbers])
-    assert "are shown where the training rows are given" in str(explain(model, NEW[0], rows=NEW))  # others
-    assert not explain(model, NEW, rows=twice[::-1].copy()).context.training
+    assert "are shown where the training rows are given" in str(explain(model, NEW[0], X_train=NEW))  # others
+    assert not explain(model, NEW, X_train=twice[::-1].copy()).context.training
 
 
 def test_planes_go_through_the_rows_that_are_named(fitted):
     model, _ = fitted("few, cross")
-    found = explain(model, rows=X, targets=ONE, n_repeats=1)
+    found = explain(model, X_train=X, y_train=ONE, n_repeats=1)
     through = [neuron for neuron in found.neurons if neuron.rows]
     assert through
     for neuron in through:
@@ -192,9 +192,9 @@ def test_planes_go_through_the_rows_that_are_named(fitted):
 def test_influence_is_the_mean_share_of_rows(fitted):
     for name in ("infinite, two classes", "gated, several"):
         model, y = fitted(name)
-        parts = explain(model, X, rows=X)
+        parts = explain(model, X, X_train=X)
         mean = np.sqrt((parts.rows**2).sum(axis=1)).mean(axis=0)
-        found = explain(model, rows=X, targets=y, n_repeats=0).rows
+        found = explain(model, X_train=X, y_train=y, n_repeats=0).rows
         shares = {row.number: row.share for row in found}
         expected = dict(zip(parts.row_numbers.tolist(), mean / mean.sum(), strict=True))
         assert shares == pytest.approx(expected, abs=1e-12)
@@ -204,7 +204,7 @@ def test_influence_is_the_mean_share_of_rows(fitted):
 def test_gradients_and_directions_point_at_the_column_that_matters():
     rows = np.random.default_rng(1).uniform(-1, 1, (100, 4))
     model = ConvexNetworkRegressor(max_metric_iter=1).fit(rows, np.abs(rows[:, 2] - 0.2))
-    found = explain(model, rows=rows, targets=np.abs(rows[:, 2] - 0.2), n_repeats=2)
+    found = explain(model, X_train=rows, y_train=np.abs(rows[:, 2] - 0.2), n_repeats=2)
     assert found.columns[0].name == "x2"
     assert found.columns[0].share > 0.8
     assert found.columns[0].permuted > 10 * max(abs(one.permuted) for one in found.columns[1:])
@@ -230,10 +230,10 @@ def table():
 
 def test_columns_of_a_table_through_encoders(table):
     frame, y, model = table
-    found = explain(model, frame, rows=frame, targets=y)
+    found = explain(model, frame, X_train=frame, y_train=y)
     assert found.column_names == ["age", "city", "income"]
     inner, encoded = model[-1], model[:-1].transform(frame)
-    bare = explain(inner, encoded, rows=encoded)
+    bare = explain(inner, encoded, X_train=encoded)
     np.testing.assert_array_equal(found.columns[:, 0, 1], bare.columns[:, 0, :3].sum(axis=1))
     np.testing.assert_array_equal(found.columns[:, 0, 2], bare.columns[:, 0, 3])
     assert found.values[4] == [str(frame.age[4]), frame.city[4], str(int(frame.income[4]))]
@@ -249,7 +249,7 @@ def test_columns_of_a_table_through_encoders(table):
 
 def test_permutations_are_scikit_learns_on_the_table(table):
     frame, y, model = table
-    ours = {one.name: one for one in explain(model, rows=frame, targets=y, n_repeats=3, random_state=4).columns}
+    ours = {one.name: one for one in explain(model, X_train=frame, y_train=y, n_repeats=3, random_state=4).columns}
     theirs = permutation_importance(model, frame, y, scoring="neg_log_loss", n_repeats=3, random_state=4)
     for j, name in enumerate(frame.columns):
         assert ours[name].permuted == pytest.approx(theirs.importances_mean[j], abs=1e-12)
@@ -259,7 +259,7 @@ def test_permutations_are_scikit_learns_on_the_table(table):
 def test_linear_steps_are_followed_back_to_the_units_of_the_table(fitted):
     inner = ConvexNetworkRegressor(max_metric_iter=0)
     model = make_pipeline(MinMaxScaler(), PCA(2), inner).fit(X, ONE)
-    found = explain(model, NEW, rows=X)
+    found = explain(model, NEW, X_train=X)
     np.testing.assert_allclose((found.base + found.columns.sum(axis=2))[:, 0], model.predict(NEW), rtol=1e-9)
     slopes = found.slopes[:, 0] / MinMaxScaler().fit(X).data_range_  # of scaled columns to those of the table
     apart = _differences(model.predict, NEW[:6])
@@ -277,7 +277,7 @@ def test_linear_steps_are_followed_back_to_the_units_of_the_table(fitted):
 )
 def test_steps_that_mix_columns_otherwise_are_said(steps):
     model = make_pipeline(*steps, ConvexNetworkRegressor(max_metric_iter=0)).fit(X, ONE)
-    found = explain(model, NEW, rows=X)
+    found = explain(model, NEW, X_train=X)
     mixing = next(step for step in steps if not isinstance(step, MinMaxScaler))
     assert f"Columns are those that the network sees: {type(mixing).__name__}" in str(found[0])
     assert found.column_names[:4] == (["nmf0", "nmf1"] if len(found.column_names) == 2 else ["x0", "x1", "x2", "x0^2"])
@@ -326,7 +326,7 @@ def test_what_is_not_made_of_one_column_has_no_origin():
 
 def test_words_for_classes_and_calibration(fitted):
     model, y = fitted("infinite, two classes")
-    text = str(explain(model, NEW[0], rows=X, targets=y))
+    text = str(explain(model, NEW[0], X_train=X, y_train=y))
     assert text.startswith(f"Prediction: {str(model.predict(NEW[:1])[0])!r}; probabilities ")
     p = model.predict_proba(NEW[:1])[0]
     assert all(f"{str(label)!r} {share:.2f}" in text for label, share in zip(model.classes_, p, strict=True))
@@ -337,7 +337,7 @@ def test_words_for_classes_and_calibration(fitted):
     assert "… and 3 more" in str(several)
     assert several[1].output_names[several[1].output_of(0)] == str(several.predictions[1])
     assert "Output of the network for '2'" in str(explain(thirds, NEW[1], output=2))
-    number = str(explain(fitted("few, cross")[0], NEW[0], rows=X))
+    number = str(explain(fitted("few, cross")[0], NEW[0], X_train=X))
     assert number.startswith("Prediction: ")
     assert "plane through row" in number
     assert "90 % interval: " in number
@@ -360,7 +360,7 @@ def test_the_border_of_classes_is_where_odds_are_even(fitted):
 def test_numbers_of_the_text_add_up(fitted):
     """Those of the columns and of the rows, to their digits, and each says for whom it speaks."""
     model, y = fitted("infinite, two classes")
-    one = explain(model, NEW[0], rows=X, targets=y)
+    one = explain(model, NEW[0], X_train=X, y_train=y)
     _, columns, rows = str(one).split("\n\n")
     lines = columns.splitlines()[1:]
     amounts = [float(re.findall(r"  ([+-]?[\d.]+)(?:  |$)", line)[0]) for line in lines]
@@ -382,7 +382,7 @@ def test_planes_are_written_in_units_of_the_columns():
     gates = np.array([[2.0, 0.0, 0.0], [1.0, -4.0, 0.0], [0.0, 0.0, 0.0]]).T, np.array([-10.0, 20.0, 1.0])
     rows = X + np.array([5.0, 0.0, 0.0])
     model = GatedReLURegressor(gates=gates, beta=1e-4, linear=False).fit(rows, ONE)
-    planes = {neuron.number: neuron.plane for neuron in explain(model, rows=rows).neurons}
+    planes = {neuron.number: neuron.plane for neuron in explain(model, X_train=rows).neurons}
     assert planes[0] == "active where x0 ≥ 5"
     assert planes[1] == "active where -x1 + 0.25·x0 ≥ -5"
     assert planes[2] == "active everywhere"
@@ -402,36 +402,38 @@ def test_columns_that_are_drawn_in(fitted):
 def test_several_labels_a_row():
     marks = np.column_stack([Z[:, 0] > 0, Z[:, 1] > 0.5, Z[:, 2] * Z[:, 0] > 0]).astype(int)
     model = ConvexNetworkClassifier(max_metric_iter=0, beta=0.01).fit(X, marks)
-    found, f = explain(model, NEW, rows=X, targets=marks), model.network_.predict(NEW)
+    found, f = explain(model, NEW, X_train=X, y_train=marks), model.network_.predict(NEW)
     np.testing.assert_allclose(found.base + found.columns.sum(axis=2), f, rtol=0, atol=1e-11)
     text = str(found[0])
     there = ", ".join(f"label {k}" for k in np.flatnonzero(model.predict(NEW[:1])[0])) or "no label"
     assert text.startswith(f"Prediction: {there}\n")
     assert f"towards label {model.predict_proba(NEW[:1])[0].argmax()}" in text
-    assert "an output for each" in str(explain(model, rows=X, targets=marks, n_repeats=1))
+    assert "an output for each" in str(explain(model, X_train=X, y_train=marks, n_repeats=1))
     assert len(found.to_dict()[0]["outputs"]) == 3
 
 
 def test_values_for_machines(fitted):
     for name in ("infinite, three classes", "gated, several", "lasso"):
         model, y = fitted(name)
-        told = json.loads(json.dumps(explain(model, NEW, rows=X, targets=y).to_dict(top=3), allow_nan=False))
+        told = json.loads(json.dumps(explain(model, NEW, X_train=X, y_train=y).to_dict(top=3), allow_nan=False))
         f = _outputs(model, NEW)
         assert len(told) == len(NEW)
         for one, row in zip(told, f, strict=True):
             for c, output in enumerate(one["outputs"]):
                 assert output["base"] + sum(output["columns"].values()) == pytest.approx(row[c], rel=1e-9)
                 assert len(output["rows"]) == 3
-        whole = json.loads(json.dumps(explain(model, rows=X, targets=y, n_repeats=1).to_dict(top=2), allow_nan=False))
+        whole = json.loads(
+            json.dumps(explain(model, X_train=X, y_train=y, n_repeats=1).to_dict(top=2), allow_nan=False)
+        )
         assert len(whole["rows"]) == 2
         assert {column["name"] for column in whole["columns"]} == {"x0", "x1", "x2"}
 
 
 def test_searches_are_explained_as_what_they_found():
     search = BetaCV(GatedReLURegressor(n_gates=5, random_state=0), n_betas=3, cv=2).fit(X, ONE)
-    found = explain(search, NEW, rows=X)
+    found = explain(search, NEW, X_train=X)
     np.testing.assert_allclose(found.outputs[:, 0], search.predict(NEW), rtol=1e-12)
-    assert explain(search, rows=X, targets=ONE, n_repeats=1).columns[0].permuted is not None
+    assert explain(search, X_train=X, y_train=ONE, n_repeats=1).columns[0].permuted is not None
 
 
 def test_pictures_show_the_numbers(fitted):
@@ -439,14 +441,14 @@ def test_pictures_show_the_numbers(fitted):
     from matplotlib.figure import Figure
 
     model, y = fitted("infinite, two classes")
-    one = explain(model, NEW[0], rows=X, targets=y)
+    one = explain(model, NEW[0], X_train=X, y_train=y)
     ax = Figure().subplots()
     assert one.plot(ax, top=2) is ax
     widths = [bar.get_width() for bar in ax.patches]
     assert len(widths) == 5
     assert sum(widths[:-1]) == pytest.approx(widths[-1])
     assert widths[-1] == pytest.approx(one.outputs[0, 0])
-    whole = explain(model, rows=X, targets=y, n_repeats=2)
+    whole = explain(model, X_train=X, y_train=y, n_repeats=2)
     ax = whole.plot(Figure().subplots())
     assert [bar.get_width() for bar in ax.patches] == [column.permuted for column in whole.columns]
     with pytest.raises(ArgumentError, match=r"must be that of one row\. Got 8 rows"):
@@ -455,16 +457,16 @@ def test_pictures_show_the_numbers(fitted):
 
 REFUSED = {
     "must be an estimator of this library": lambda model, y: explain(StandardScaler().fit(X)),
-    r"'x' parameter of explain must be rows of 3 columns. Got shape \(2,\)": lambda model, y: explain(
+    r"'X' parameter of explain must be rows of 3 columns. Got shape \(2,\)": lambda model, y: explain(
         model, [1.0, 2.0]
     ),
     "'output' parameter of explain": lambda model, y: explain(model, NEW, output=1),
-    "'targets' parameter of explain must be given with rows": lambda model, y: explain(model, targets=y),
-    r"must be one target .* Got 3 targets for 40 rows": lambda model, y: explain(model, rows=X, targets=y[:3]),
+    "'y_train' parameter of explain must be given with X_train": lambda model, y: explain(model, y_train=y),
+    r"must be one target .* Got 3 targets for 40 rows": lambda model, y: explain(model, X_train=X, y_train=y[:3]),
     "one row or more": lambda model, y: explain(model, NEW[:0]),
-    "'x' parameter of explain .* features": lambda model, y: explain(model, NEW[:, :2]),
-    "'rows' parameter of explain must be without NaN": lambda model, y: explain(model, rows=X * np.nan),
-    "'targets' parameter of explain must be": lambda model, y: explain(model, rows=X, targets=ONE * np.nan),
+    "'X' parameter of explain .* features": lambda model, y: explain(model, NEW[:, :2]),
+    "'X_train' parameter of explain must be without NaN": lambda model, y: explain(model, X_train=X * np.nan),
+    "'y_train' parameter of explain must be": lambda model, y: explain(model, X_train=X, y_train=ONE * np.nan),
 }
 
 
@@ -513,12 +515,12 @@ def test_columns_of_texts_are_words():
     texts = [" ".join(local.choice(words, 8)) for _ in range(60)]
     y = [sum(text.count(w) for w in words[:3]) > sum(text.count(w) for w in words[3:6]) for text in texts]
     model = make_pipeline(TfidfVectorizer(), ConvexNetworkClassifier(max_metric_iter=0, beta=0.01)).fit(texts, y)
-    found = explain(model, "the film was good", rows=texts, targets=np.array(y))
+    found = explain(model, "the film was good", X_train=texts, y_train=np.array(y))
     assert found.context.training
     by_word = dict(zip(found.column_names, found.slopes[0, 0], strict=True))
     assert min(by_word["good"], by_word["nice"]) > 0 > max(by_word["bad"], by_word["sad"])
     assert "good 0." in str(found)
-    whole = explain(model, rows=texts, targets=np.array(y), n_repeats=1)
+    whole = explain(model, X_train=texts, y_train=np.array(y), n_repeats=1)
     assert {one.name for one in whole.columns[:4]} <= set(words[:6])
 
 
@@ -529,10 +531,10 @@ def test_words_are_in_units_of_the_table_behind_scalers(table):
     one["income"] += 0.3  # beside the training row, where both the kernel and the scores have a kink
     net = model[-1].network_
     up, down = (net.predict(model[:-1].transform(one.assign(income=one.income + h))) for h in (0.01, -0.01))
-    said = float(re.search(r"income .* ([+-][\de.-]+) per unit", str(explain(model, one, rows=frame)))[1])
+    said = float(re.search(r"income .* ([+-][\de.-]+) per unit", str(explain(model, one, X_train=frame)))[1])
     assert said == pytest.approx((up - down).item() / 0.02, rel=0.02)
     relu = make_pipeline(StandardScaler(), clone(MODELS["relu"][0])).fit(X, ONE)
-    for neuron in explain(relu, rows=X).neurons:
+    for neuron in explain(relu, X_train=X).neurons:
         left, border = neuron.plane.removeprefix("active where ").split(" ≥ ")
         on = eval(left.replace("·", "*"), {f"x{j}": X[:, j] for j in range(D)}) >= float(border)
         inside = relu[0].transform(X) @ relu[-1].network_.W1[neuron.number] + relu[-1].network_.b1[neuron.number]
@@ -544,8 +546,8 @@ def test_words_are_in_units_of_the_table_behind_scalers(table):
     )
     gates = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]).T, np.array([-0.5, -0.5])
     gated = make_pipeline(mixed, GatedReLURegressor(gates=gates, beta=1e-4, linear=False)).fit(X, ONE)
-    found = explain(gated, NEW[0], rows=X)
-    planes = {neuron.number: neuron.plane for neuron in explain(gated, rows=X).neurons}
+    found = explain(gated, NEW[0], X_train=X)
+    planes = {neuron.number: neuron.plane for neuron in explain(gated, X_train=X).neurons}
     assert planes == {
         0: "active where x0 (transformed) ≥ 0.5",
         1: f"active where x1 ≥ {np.ptp(X[:, 1]) / 2 + X[:, 1].min():.4g}",
@@ -557,7 +559,7 @@ def test_words_are_in_units_of_the_table_behind_scalers(table):
 
 def test_shares_of_rows_that_cancel_are_said(fitted):
     for name, cancel in (("gated", True), ("lasso", False), ("infinite, two classes", False)):
-        found = explain(fitted(name)[0], NEW[1], rows=X)
+        found = explain(fitted(name)[0], NEW[1], X_train=X)
         if found.neurons is not None:
             assert (np.abs(found.rows).sum() > 20 * np.abs(found.neurons).sum()) == cancel
         assert ("and cancel." in str(found)) == cancel

@@ -65,7 +65,7 @@ def table(n=120, seed=0):
 @pytest.fixture(scope="module")
 def model():
     model = ConvexNetworkClassifier(max_metric_iter=0, loss="squared")
-    return table_model(table(), TARGET, model=model, categorical=['a "quoted" \\name'])
+    return table_model(table(), TARGET, estimator=model, categorical=['a "quoted" \\name'])
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +161,7 @@ def test_marks_of_missing_cells_are_missing_in_exports_too(tmp_path):
     frame = frame.mask((n[:, None] + np.arange(4)) % 9 == 0, -999)
     model = GatedReLURegressor(3, beta=1e-3, random_state=0)
     marks, kinds = ["n.d.", "-999", " 12 "], {"categorical": ["zip"], "boolean": ["flag"]}
-    model = table_model(frame.assign(y=n * 37 % 61 / 8 + n % 2), "y", model=model, missing=marks, **kinds)
+    model = table_model(frame.assign(y=n * 37 % 61 / 8 + n % 2), "y", estimator=model, missing=marks, **kinds)
     new = frame.astype({"x": float, "zip": float, "flag": float}).assign(word=["u", "n.d.", "N.D.", "", "w", "v"] * 10)
     new.loc[5, "x"] = 12.0
     module = {}

@@ -128,7 +128,7 @@ def pipeline():
     frame = pd.DataFrame({"size": rng.uniform(0, 1, n), "kind": rng.choice(["a", "b"], n)})
     level = np.where(frame["kind"] == "a", 0.1, 1.0)
     frame["price"] = 3 * frame["size"] + level * rng.standard_normal(n)
-    return table_model(frame, "price", model=ConvexNetworkRegressor(max_metric_iter=0)), frame.drop(columns="price")
+    return table_model(frame, "price", estimator=ConvexNetworkRegressor(max_metric_iter=0)), frame.drop(columns="price")
 
 
 def test_pipelines_files_and_exports_have_the_same_intervals(pipeline, tmp_path):

@@ -239,7 +239,7 @@ def test_the_page_and_explain_say_the_same_of_the_same_model_and_rows(classes):
     folds = make_folds(Rows(X, y), classes=classes, count=3, only=1)
     test, train = folds.held[0], np.flatnonzero(folds.kept(folds.held[0]))
     one = baselines.settled(kind).fit(X[train], y[train])
-    whole = explain(one, rows=X[test], targets=y[test])
+    whole = explain(one, X_train=X[test], y_train=y[test])
     assert whole.to_dict()["permuted_measure"] == found.measure == ("log loss" if classes else "R²")
     theirs = {"abc"[int(column.name[1])]: (column.permuted, column.permuted_error) for column in whole.columns}
     for name, losses in zip(found.names, found.losses, strict=True):
@@ -265,7 +265,7 @@ def test_the_fit_of_influences_is_a_part_of_the_learning_curve():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 2))
     rows = Rows(X, X[:, 0] + 0.1 * rng.standard_normal(120))
-    model = ConvexNetworkRegressor(rounds=0).fit(X, rows.y)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, rows.y)
     found = find_influence(model, rows)
     curve, _ = learning_curve(model, rows, found)
     assert curve.train_sizes.tolist() == [30, found.n_train, 120]

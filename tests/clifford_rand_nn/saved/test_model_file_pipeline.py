@@ -166,7 +166,7 @@ def _customers():
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
     path = tmp_path_factory.mktemp("table") / "m.npz"
-    model = table_model(_customers(), "buys", model=_gated())
+    model = table_model(_customers(), "buys", estimator=_gated())
     save_model(model, path)
     return model, path
 

@@ -51,17 +51,19 @@ def test_the_default_is_the_network_for_the_target(frame):
 def test_two_lines_by_hand_are_the_same(frame):
     features = frame.drop(columns="buys")
     by_hand = make_pipeline(TableEncoder(), LogisticRegression()).fit(features, frame["buys"])
-    pipeline = table_model(frame, "buys", model=LogisticRegression())
+    pipeline = table_model(frame, "buys", estimator=LogisticRegression())
     np.testing.assert_array_equal(by_hand.predict_proba(features), pipeline.predict_proba(features))
 
 
 def test_weights_and_groups_are_columns_or_arrays_and_no_features(frame):
     model = Ridge()
-    named = table_model(frame, "age", model=model, sample_weight="weight")
+    named = table_model(frame, "age", estimator=model, sample_weight="weight")
     assert "weight" not in named["table"].feature_names_in_
-    given = table_model(frame.drop(columns="weight"), "age", model=Ridge(), sample_weight=frame["weight"].to_numpy())
+    given = table_model(
+        frame.drop(columns="weight"), "age", estimator=Ridge(), sample_weight=frame["weight"].to_numpy()
+    )
     np.testing.assert_array_equal(named["model"].coef_, given["model"].coef_)
-    unweighted = table_model(frame.drop(columns="weight"), "age", model=Ridge())
+    unweighted = table_model(frame.drop(columns="weight"), "age", estimator=Ridge())
     assert not np.allclose(unweighted["model"].coef_, given["model"].coef_)
     rows = training_rows(frame, "buys", weights="weight", groups="house")
     assert rows.features.columns.tolist() == ["age", "income", "city"]
@@ -72,8 +74,8 @@ def test_weights_and_groups_are_columns_or_arrays_and_no_features(frame):
 def test_rows_without_a_target_are_left_out_with_a_word(frame):
     some = frame.assign(buys=[None, *frame["buys"][1:]])
     with pytest.warns(TableNote, match="the target is missing in 1 of 48 rows; they are left out"):
-        pipeline = table_model(some, "buys", model=LogisticRegression(), sample_weight="weight")
-    whole = table_model(frame.iloc[1:], "buys", model=LogisticRegression(), sample_weight="weight")
+        pipeline = table_model(some, "buys", estimator=LogisticRegression(), sample_weight="weight")
+    whole = table_model(frame.iloc[1:], "buys", estimator=LogisticRegression(), sample_weight="weight")
     np.testing.assert_array_equal(pipeline["model"].coef_, whole["model"].coef_)
     rows = training_rows(some, frame["buys"].to_numpy(), groups=np.arange(N))
     assert (rows.left_out, len(rows.target), len(rows.features.columns)) == (0, N, 6)
@@ -119,7 +121,7 @@ def test_a_target_of_numbers_beside_marks_and_bad_cells_is_of_numbers():
     cells[3], cells[40] = "#DIV/0!", "-999"
     frame = pd.DataFrame({"x": np.arange(60) * 7 % 11, "y": cells})
     numbers = np.delete(np.arange(60) * 37 % 61 / 8, [3, 40]).round(2)
-    model = table_model(frame, "y", model=LinearRegression(), missing=["-999", "#DIV/0!"])
+    model = table_model(frame, "y", estimator=LinearRegression(), missing=["-999", "#DIV/0!"])
     plain = LinearRegression().fit(frame[["x"]].drop([3, 40]), numbers)
     np.testing.assert_allclose(model.predict(frame).mean(), plain.predict(frame[["x"]]).mean())
     note = "the target 'y': 1 of 60 cells could not be read .such as '#DIV/0!' in row 3.; they"
@@ -155,9 +157,9 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES, ids=repr)
 def test_names_of_columns_are_data(name):
     frame = pd.DataFrame({"city": ["Oslo", "Bergen", "Rome"] * 10, "size": np.arange(30) % 7, "y": ["a", "b"] * 15})
-    plain = table_model(frame, "y", model=LogisticRegression())
+    plain = table_model(frame, "y", estimator=LogisticRegression())
     frame.columns = [name, "size", "y"]
-    named = table_model(frame, "y", model=LogisticRegression())
+    named = table_model(frame, "y", estimator=LogisticRegression())
     np.testing.assert_array_equal(named["model"].coef_, plain["model"].coef_)
     words = TableEncoder(textual=[str(frame.columns[0])], text_features=8).fit_transform(frame.iloc[:, :2])
     assert words.shape == (30, 9)
@@ -167,14 +169,14 @@ def test_names_of_columns_in_onnx(tmp_path):
     pytest.importorskip("onnx")
     frame = pd.DataFrame({"city": ["Oslo", "Bergen"] * 20, "equal_7": np.arange(40) % 9, "y": ["a", "b"] * 20})
     runtime, model = pytest.importorskip("onnxruntime"), ConvexNetworkClassifier(max_metric_iter=0, loss="squared")
-    pipeline = table_model(frame, "y", model=model)
+    pipeline = table_model(frame, "y", estimator=model)
     session = runtime.InferenceSession(export_onnx(pipeline, tmp_path / "m.onnx"))
     columns = {"city": frame[["city"]].to_numpy(object), "equal_7": frame[["equal_7"]].to_numpy(float)}
     expected = pipeline.predict_proba(frame)
     np.testing.assert_allclose(session.run(["probabilities"], columns)[0], expected, atol=1e-6)
     for name in ("label", "probabilities", ""):
         with pytest.raises(ArgumentError, match=f"other names than its outputs. Got '{name}' instead. Rename the col"):
-            export_onnx(table_model(frame.rename(columns={"city": name}), "y", model=model), tmp_path / "m.onnx")
+            export_onnx(table_model(frame.rename(columns={"city": name}), "y", estimator=model), tmp_path / "m.onnx")
 
 
 TARGETS = {
@@ -278,7 +280,7 @@ def test_categories_that_are_mostly_rare_are_encoded_by_the_target(target, colum
 def test_models_of_target_means_are_saved_and_exported(target, tmp_path):
     frame = pd.DataFrame({"user": COLUMNS_OF_USERS["some missing"], "z": NOISE, "y": TARGETS_OF_USERS[target]})
     kind = ConvexNetworkRegressor if target == "numbers" else ConvexNetworkClassifier
-    model = table_model(frame[:360], "y", model=kind(max_metric_iter=0, beta=0.01))
+    model = table_model(frame[:360], "y", estimator=kind(max_metric_iter=0, beta=0.01))
     new = frame[["user", "z"]][340:]
     method = "predict" if target == "numbers" else "predict_proba"
     expected = getattr(model, method)(new)
@@ -314,7 +316,7 @@ def test_parts_of_dates_have_names_of_their_own():
     plain = TableEncoder().fit_transform(frame.set_axis(["t", "a", "b", "y"], axis=1)[["t", "a", "b"]])
     again = TableEncoder.from_plain(*encoder.to_plain())
     np.testing.assert_array_equal(again.encode(frame)[0], plain)
-    model, module = table_model(frame, "y", model=ConvexNetworkClassifier(max_metric_iter=0, loss="squared")), {}
+    model, module = table_model(frame, "y", estimator=ConvexNetworkClassifier(max_metric_iter=0, loss="squared")), {}
     exec(export_source(model), module)
     np.testing.assert_allclose(module["predict_proba"](frame), model.predict_proba(frame), rtol=1e-9)
 
@@ -341,7 +343,7 @@ def test_a_summary_names_every_column():
         model = table_model(
             frame.assign(y=np.arange(n) % 2),
             "y",
-            model=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"),
+            estimator=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"),
             leave_out=["id"],
         )
     summary = model.summary()
@@ -363,7 +365,7 @@ def test_a_summary_names_every_column():
 
 def test_a_table_model_comes_back_from_a_file_and_from_pickle_as_one(tmp_path):
     frame = pd.DataFrame({"city": ["Oslo", "Rome"] * 20, "y": [0, 1] * 20})
-    model = table_model(frame, "y", model=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"))
+    model = table_model(frame, "y", estimator=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"))
     save_model(model, tmp_path / "m.npz")
     for back in (
         load_model(tmp_path / "m.npz"),

@@ -100,7 +100,9 @@ def _write_files():
     np.savez("good.npz", X=X, y=kind)
     Path("cut.npz").write_bytes(Path("good.npz").read_bytes()[:200])
     Path("a folder.csv").mkdir()
-    model = nn.table_model(nn.read_frame("train.csv"), "kind", model=nn.GatedReLUClassifier(n_gates=3, random_state=0))
+    model = nn.table_model(
+        nn.read_frame("train.csv"), "kind", estimator=nn.GatedReLUClassifier(n_gates=3, random_state=0)
+    )
     nn.save_model(model, "model.npz")
     frame = nn.read_frame("train.csv")
     X, kinds = model[:-1].transform(frame.drop(columns="kind")), frame["kind"]

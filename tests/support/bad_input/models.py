@@ -356,8 +356,8 @@ CALLS = catalogue({
     "nn.explain": [
         good(
             REGRESSOR, rows(NEW, missing="right"),  # the whole model then
-            rows=rows(X, missing="right", a_frame="right"),  # its columns are then named
-            targets=targets(Y, missing="right"), output=word(None, missing="right", every="right"),
+            X_train=rows(X, missing="right", a_frame="right"),  # its columns are then named
+            y_train=targets(Y, missing="right"), output=word(None, missing="right", every="right"),
             n_repeats=count(2), random_state=rng(0),
         ),
         good(thing(BINARY), NEW),

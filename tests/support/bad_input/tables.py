@@ -37,7 +37,7 @@ def _column(name):
             frame[name] = cells
         except Exception:  # it is pandas that refuses the cells
             return None
-        model = nn.table_model(frame, "buys", model=_quick())
+        model = nn.table_model(frame, "buys", estimator=_quick())
         return model.predict(frame.drop(columns="buys"))
 
     return run
@@ -115,9 +115,9 @@ CALLS = catalogue({
         encoding=word("utf-8", missing="right", with_a_space="right"),  # Python knows it with a space, too
     ),
     "nn.table_model": [
-        good(thing(FRAME), word("buys", an_array="refused"), model=thing(Made(_quick), missing="left out"),
+        good(thing(FRAME), word("buys", an_array="refused"), estimator=thing(Made(_quick), missing="left out"),
              sample_weight=weights(W)),
-        *(good(FRAME, "buys", model=Made(_quick), **{kind: names([column], empty_list="right")})
+        *(good(FRAME, "buys", estimator=Made(_quick), **{kind: names([column], empty_list="right")})
           for kind, column in _COLUMNS.items()),
         through(_column("age"), vector(X[:, 0], every="right")),
         through(_column("city"), labels(LABELS, every="right")),
