@@ -20,9 +20,6 @@ from clifford_rand_nn.shards.certificate import ShardCertificate
 
 FORMAT = "clifford-rand-model"
 VERSION = 17  # raised when a reader of the old layout could not read the new one
-# 1 knew gated networks only, 2 no sample weights, 3 neither `BetaCV` nor bias="penalized", 4 no infinitely many gates,
-# 7 no pipelines, 8 no rows by their products, 9 no shards, 10 no standardized rows of finitely many neurons, 11 no
-# ranks, 12 no steps, 13 no noise levels, 14 no losses of counts and quantiles, 15 no boxes, 16 other names: `renames`.
 # Of each array the kinds of its dtype and the numbers of its axes.
 ARRAYS = (
     {"dual_point": "f2", "sample_weight": "f1", "classes": "biufUS1", "class_factors": "f1", "dual_scale": "f1"}

@@ -114,7 +114,7 @@ class PositiveTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator)
         Fitted to the transformed targets over their unit: `explain`, its certificate and its exports are on that scale.
     loo_predictions_ : (n,) array
         Mean of each row, predicted without it.
-    left_out_ : (n,) bool array
+    loo_mask_ : (n,) bool array
         The rows that ``loo_score_`` is of.
     loo_score_ : float
         R² of these.
@@ -167,8 +167,8 @@ class PositiveTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator)
             self.comparison_ = as_table(self._compare(names, _safe_indexing(X, rows), targets[rows], own))
             self.transformation_ = self.comparison_[0].name
         fitted = self._trained(self.transformation_, X, targets, given)
-        self.regressor_, self._retransformation, self.loo_predictions_, self.left_out_ = fitted
-        judged = self.left_out_
+        self.regressor_, self._retransformation, self.loo_predictions_, self.loo_mask_ = fitted
+        judged = self.loo_mask_
         mass = None if weights is None else weights[judged]
         self.loo_score_ = r_squared(targets[judged], self.loo_predictions_[judged], mass)
         for name in ("n_features_in_", "feature_names_in_"):
@@ -224,6 +224,6 @@ class PositiveTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator)
         if not hasattr(inner, "loo_predictions_") or getattr(inner, "loss", "squared") != "squared":
             rule = "None, or an estimator of squared loss that has loo_predictions_ after fit"
             raise fail("regressor", owner, rule, describe(f"a {type(inner).__name__}"))
-        f, left_out = inner.loo_predictions_, np.asarray(inner.left_out_)
+        f, left_out = inner.loo_predictions_, np.asarray(inner.loo_mask_)
         way = way.of(f[left_out], y[left_out], None if weights is None else weights[left_out])
         return model, way, way.mean(f), left_out

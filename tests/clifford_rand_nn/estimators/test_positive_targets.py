@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkRegressor, PositiveTargetRegressor
 
-QUICK = ConvexNetworkRegressor(rounds=0)
+QUICK = ConvexNetworkRegressor(max_metric_iter=0)
 SIGMA = 0.6
 
 
@@ -34,7 +34,7 @@ def test_means_of_lognormal_targets_are_unbiased(name):
         assert model.comparison_[0].name == "log"
     error = np.std(y - truth) / np.sqrt(len(y))
     assert abs(model.predict(new).mean() - expected.mean()) < 3 * error
-    assert model.loo_predictions_[model.left_out_].mean() == pytest.approx(y[model.left_out_].mean(), rel=1e-9)
+    assert model.loo_predictions_[model.loo_mask_].mean() == pytest.approx(y[model.loo_mask_].mean(), rel=1e-9)
     if name == "log":
         median = model._retransformation.quantile(model.regressor_.predict(new))
         assert expected.mean() - median.mean() > 3 * error
@@ -97,7 +97,7 @@ def test_weights_groups_and_pipelines_reach_the_regressor():
         *(np.delete(part, np.s_[70:80], axis=0) for part in doubled)
     )
     np.testing.assert_allclose(by_weight.predict(X), by_rows.predict(X), rtol=1e-6)
-    assert not by_weight.left_out_[70:].any()
+    assert not by_weight.loo_mask_[70:].any()
     groups = np.arange(80) // 4
     pipeline = PositiveTargetRegressor(make_pipeline(StandardScaler(), QUICK)).fit(X, y, groups=groups)
     assert pipeline.loo_score_ < PositiveTargetRegressor(QUICK).fit(X, y).score(X, y)
