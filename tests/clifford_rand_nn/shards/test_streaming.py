@@ -86,7 +86,7 @@ def test_tables_of_predictions(tmp_path, shards, classifier, regressor, kind):
 def test_files_that_are_there(tmp_path, shards, classifier):
     out = tmp_path / "out"
     files = predict_shards(classifier, shards, out)
-    with pytest.raises(ArgumentError, match=r"prediction-007\.npy, 4 of them.*'keep'"):
+    with pytest.raises(ArgumentError, match=r"prediction-007\.npy, 4 of them.*'skip'"):
         predict_shards(classifier, shards, out)
     files[2].unlink()
     before = files[0].stat().st_mtime_ns
