@@ -46,7 +46,7 @@ EXAMPLES = {
     "evaluate": "clifford-rand evaluate model.npz test.csv --target price",
     "path": "clifford-rand path train.csv --target price --out path.csv --picture path.png",
     "explain": "clifford-rand explain model.npz new.csv --row 3 --train train.csv",
-    "export": "clifford-rand export model.npz --to model.onnx",
+    "export": "clifford-rand export model.npz --out model.onnx",
     "prove": "clifford-rand prove model.npz train.csv --target price --out proof.json",
     "check": "clifford-rand check proof.json",
     "info": "clifford-rand info model.npz",
@@ -166,14 +166,14 @@ def explain(
 @takes_records
 def export(
     model: ModelFile,
-    to: Annotated[
+    out: Annotated[
         Path,
         typer.Option(
             metavar="<file>", help="File to write: .onnx; .py, which needs NumPy alone; .pt2, a program of PyTorch."
         ),
     ],
     table_format: TableFormat,
-    rows: Annotated[
+    compare_on: Annotated[
         Path | None,
         typer.Option(
             metavar="<table>",
@@ -194,7 +194,7 @@ def export(
     """
     from clifford_rand_nn.cli.export import run_export
 
-    run_export(model, to, rows, dtype.value, coverage, force, table_format.keywords)
+    run_export(model, out, compare_on, dtype.value, coverage, force, table_format.keywords)
 
 
 @takes_records

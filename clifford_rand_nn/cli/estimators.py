@@ -42,8 +42,8 @@ _OF_NETWORK = ("auto", "squared", "logistic")  # losses of a tuning-free network
 _IN_ESTIMATOR = ("max_time", "max_memory", "n_refinements")  # for models whose estimators have a parameter of that name
 _MODELS_OF: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("gates", "n_gates", "sketch_dim"), _SAMPLED),
-    **dict.fromkeys(("huber_delta", "penalty", "bias", "no_bias", "tol", "max_iter", "solver", "seed"), _FINITE),
-    **dict.fromkeys(("groups", "order", "neurons"), ("network",)),
+    **dict.fromkeys(("huber_delta", "penalty", "bias", "tol", "max_iter", "solver", "seed"), _FINITE),
+    **dict.fromkeys(("groups", "order", "n_neurons"), ("network",)),
     "subsample": ("lasso",),
     **{
         name: tuple(model for model, kind in _REGRESSORS.items() if name in kind().get_params())
@@ -95,14 +95,12 @@ def check_options(choice: ModelChoice, finite: FiniteModel, explicit: dict[str, 
         _check_name("solver", finite.solver, SOLVERS, model)
     if "max_time" in explicit:
         check_positive(explicit["max_time"], "--max-time", _OWNER, "These are seconds; leave it out to wait for --tol.")
-    if "no_bias" in explicit and explicit.get("bias", "none") != "none":
-        raise _ignored("bias", explicit, "--no-bias", "models with biases")
     if "groups" in explicit and explicit["groups"] in (explicit.get("target"), explicit.get("weights")):
         hint = "Give the column of groups, or leave --groups out."
-        raise fail("--groups", _OWNER, "another column than --target and --weights", explicit["groups"], hint)
+        raise fail("--groups", _OWNER, "another column than --target and --sample-weight", explicit["groups"], hint)
     if "weights" in explicit and explicit["weights"] == explicit.get("target"):
-        hint = "Give the column with the weights of the rows, or leave --weights out."
-        raise fail("--weights", _OWNER, "another column than --target", explicit["weights"], hint)
+        hint = "Give the column with the weights of the rows, or leave --sample-weight out."
+        raise fail("--sample-weight", _OWNER, "another column than --target", explicit["weights"], hint)
 
 
 def make_estimator(task: str, choice: ModelChoice, finite: FiniteModel, verbose: int = 0) -> Any:
@@ -134,7 +132,7 @@ def make_estimator(task: str, choice: ModelChoice, finite: FiniteModel, verbose:
         params["beta"] = beta
     if model == "network":
         params |= {"loss": loss} if task == "classification" else {}
-        return ESTIMATORS[model, task](n_neurons=choice.neurons, **params)
+        return ESTIMATORS[model, task](n_neurons=choice.n_neurons, **params)
     params |= {"bias": finite.bias_parameter, "max_iter": finite.max_iter}
     params |= {"random_state": finite.seed, "solver": finite.solver}
     if finite.tol is not None:

@@ -25,17 +25,17 @@ def run_explain(
     table_format: TableFormat,
 ) -> None:
     """Read, explain, and print or draw."""
-    out, as_json, train, target = output.out, output.as_json, training.train, training.target
+    picture, as_json, train, target = output.picture, output.as_json, training.train, training.target
     dialect = table_format.keywords
-    if out is not None:
+    if picture is not None:
         require("matplotlib", extra="app", purpose="drawing")
-        check_out(out, output.force, PICTURES, "the picture")
+        check_out(picture, output.force, PICTURES, "the picture")
     if row and table is None:
         raise ArgumentError("--row needs a table: clifford-rand explain model.npz table.csv --row 3.")
     if target is not None and train is None:
         raise ArgumentError("--target names a column of --train, which was not given.")
-    if out is not None and row is not None and len(row) > 1:
-        raise ArgumentError(f"--out draws one row, and {len(row)} were given; draw each by itself.")
+    if picture is not None and row is not None and len(row) > 1:
+        raise ArgumentError(f"--picture draws one row, and {len(row)} were given; draw each by itself.")
     from clifford_rand_nn.explanation.entry import explain
 
     loaded = read_model(path)
@@ -49,7 +49,7 @@ def run_explain(
             print_json({"model_file": str(path), "explained": whole.to_dict(_TOP)})
         else:
             say(str(whole))
-        _draw(whole, out)
+        _draw(whole, picture)
         return
     frame = loaded.columns_of(table, read_frame(table, **dialect))
     numbers = list(row) if row else [0]
@@ -68,7 +68,7 @@ def run_explain(
         for i, number in enumerate(numbers):
             say(f"Row {number} of {table}")
             say(str(explanation[i]) + ("\n" if i + 1 < len(numbers) else ""))
-    _draw(explanation, out)
+    _draw(explanation, picture)
 
 
 def _whole(loaded: LoadedModel) -> Any:
@@ -102,8 +102,8 @@ def _take(rows: Any, numbers: Sequence[int]) -> Any:
     return rows.iloc[list(numbers)] if hasattr(rows, "iloc") else rows[list(numbers)]
 
 
-def _draw(explanation: Any, out: Path | None) -> None:
-    if out is None:
+def _draw(explanation: Any, picture: Path | None) -> None:
+    if picture is None:
         return
     from matplotlib.figure import Figure
 
@@ -113,4 +113,4 @@ def _draw(explanation: Any, out: Path | None) -> None:
     bars = min(len(columns) if isinstance(columns, list) else columns.shape[2] + 2, 12)
     figure = Figure(figsize=(_WIDE, _LOW + _LINE * bars), layout="constrained")
     explanation.plot(figure.subplots())
-    save_figure(figure, out)
+    save_figure(figure, picture)

@@ -31,24 +31,28 @@ _NEAR = 1e-5  # of the largest number: more is a rounding that matters
 
 
 def run_export(
-    path: Path, to: Path, rows: Path | None, dtype: str, coverage: float, force: bool, dialect: Mapping[str, Any]
+    path: Path, out: Path, compare_on: Path | None, dtype: str, coverage: float, force: bool, dialect: Mapping[str, Any]
 ) -> None:
     """Load, write, compare and report."""
     check_number(coverage, "--coverage", "clifford-rand export", "between 0 and 1", lambda c: 0 < c < 1)
-    check_out(to, force, tuple(EXPORTERS), "a model for other libraries")
-    if to.suffix.lower() == ".py":
-        check_out(arrays_beside(to), force, (".npz",), "large arrays of a module")
+    check_out(out, force, tuple(EXPORTERS), "a model for other libraries")
+    if out.suffix.lower() == ".py":
+        check_out(arrays_beside(out), force, (".npz",), "large arrays of a module")
     loaded: Any = load_model(path)
     model = getattr(loaded, "estimator_", loaded)
-    drawn = rows is None
-    table = sample_rows(model, dtype) if rows is None else _read_rows(rows, dialect, take_apart(path, loaded), model)
-    exported = EXPORTERS[to.suffix.lower()](model, to, table, dtype, coverage)
-    say(f"{to} written, {_size(exported)}")
+    drawn = compare_on is None
+    table = (
+        sample_rows(model, dtype)
+        if compare_on is None
+        else _read_rows(compare_on, dialect, take_apart(path, loaded), model)
+    )
+    exported = EXPORTERS[out.suffix.lower()](model, out, table, dtype, coverage)
+    say(f"{out} written, {_size(exported)}")
     pairs = [("input", line) for line in exported.inputs[:_SHOWN]]
     if len(exported.inputs) > _SHOWN:
         pairs.append(("", f"… {len(exported.inputs)} inputs in all"))
     pairs += [("output", line) for line in exported.outputs]
-    which = "sampled around the training rows" if drawn else f"of {rows}"
+    which = "sampled around the training rows" if drawn else f"of {compare_on}"
     pairs.append(("compared", _compared(model, exported, table, which)))
     show_pairs(pairs)
     for note in exported.notes:
@@ -157,7 +161,7 @@ def _table(encoder: TableEncoder, rows: NDArray[np.float64], rng: np.random.Gene
         elif isinstance(reader, NumberReader):
             cells = np.array([reader.written(value) for value in encoded[name].tolist()], dtype=object)
         else:
-            advice = "give a table with --rows, on which the new file is compared with the model."
+            advice = "give a table with --compare-on, on which the new file is compared with the model."
             raise ArgumentError(f"column {name}: cells of the kind {reader.kind!r} cannot be sampled; {advice}")
         cells[gone] = None
         texts = any(isinstance(cell, str) for cell in cells)

@@ -174,7 +174,7 @@ def _note_many_columns(model: Any, n: int, d: int) -> None:
 
 _OWNER = "clifford-rand fit --shards"
 _FOR_TABLES = (  # options of tables and of models that need all rows at once
-    *("groups", "order", "report", "compare", "neurons", "n_refinements", "subsample"),
+    *("groups", "order", "report", "compare", "n_neurons", "n_refinements", "subsample"),
     *(entry.name for record in (ColumnKinds, TableFormat) for entry in fields(record)),
 )
 _CLASSES = 8  # that are named

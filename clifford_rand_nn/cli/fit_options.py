@@ -85,6 +85,7 @@ class FitData:
     weights: str | None = option(
         None,
         "Column with weights of the rows, numbers ≥ 0; not a feature. A test table need not have it.",
+        "--sample-weight",
         metavar="<column>",
         show_default="all equal",
     )
@@ -146,7 +147,7 @@ class ModelChoice:
         "cross products.",
         metavar="<model>",
     )
-    neurons: int | None = option(
+    n_neurons: int | None = option(
         None,
         "Maximum number of neurons of a ReLU network, selected from the data (--model network only).",
         min=1,
@@ -195,7 +196,6 @@ class FiniteModel:
     bias: Bias = _finite_option(
         Bias.penalized, "Of gates and neurons: penalized (inside the norm), free or none.", metavar="<name>"
     )
-    no_bias: bool = _finite_option(False, "Short for --bias none.", "--no-bias")
     tol: float | None = _finite_option(None, "Relative duality gap to reach.", show_default="1e-6, of --shards 1e-3")
     max_iter: int | None = _finite_option(None, "Iterations at most.", min=1, show_default="the solver's own")
     solver: str = _finite_option(
@@ -230,7 +230,7 @@ class FiniteModel:
     @property
     def bias_parameter(self) -> str | bool:
         """The parameter ``bias`` of an estimator."""
-        if self.no_bias or self.bias is Bias.none:
+        if self.bias is Bias.none:
             return False
         return self.bias is Bias.free or self.bias.value
 

@@ -68,7 +68,10 @@ Target = Annotated[
     typer.Option(metavar="<column>", help="Column with the target.", show_default="the last column; y of an .npz"),
 ]
 Weights = Annotated[
-    str | None, typer.Option(metavar="<column>", help="Column with weights of the rows.", show_default="all equal")
+    str | None,
+    typer.Option(
+        "--sample-weight", metavar="<column>", help="Column with weights of the rows.", show_default="all equal"
+    ),
 ]
 Shards = Annotated[
     Path | None,
@@ -137,8 +140,8 @@ class ShardPrediction:
     method: str = shards_option(
         "predict", "Written for --shards: predict, predict_proba or decision_function.", metavar="<name>"
     )
-    kind: str = shards_option(
-        "npy", "Of the files that are written for --shards: npy, parquet or csv.", metavar="<name>"
+    file_format: str = shards_option(
+        "npy", "Of the files that are written for --shards: npy, parquet or csv.", "--format", metavar="<name>"
     )
     resume: bool = shards_option(False, "Keep existing files for --shards; write the others.", "--resume")
 
@@ -219,7 +222,7 @@ class TrainingTable:
 class ExplanationOutput:
     """The picture of an explanation, or its values."""
 
-    out: Path | None = option(None, "Picture to draw: .png, .svg or .pdf.", metavar="<picture>")
+    picture: Path | None = option(None, "Picture to draw: .png, .svg or .pdf.", metavar="<picture>")
     force: Force = False
     as_json: AsJson = False
 

@@ -60,8 +60,8 @@ def run_predict(
 
 
 def _predict_shards(path: Path, output: PredictionOutput, sharded: ShardPrediction) -> None:
-    out, kind = output.out, sharded.kind
-    check_choice(kind, "--kind", "clifford-rand predict", FILE_FORMATS)
+    out, file_format = output.out, sharded.file_format
+    check_choice(file_format, "--format", "clifford-rand predict", FILE_FORMATS)
     check_choice(sharded.method, "--method", "clifford-rand predict", tuple(METHODS))
     if out is None:
         raise ArgumentError("predict --shards needs --out, the folder for its files.")
@@ -71,11 +71,11 @@ def _predict_shards(path: Path, output: PredictionOutput, sharded: ShardPredicti
         raise ArgumentError("Give --force or --resume, not both: one writes files anew, the other keeps them.")
     model = load_model(path)
     shards = model_shards(model, Path(str(sharded.shards)))
-    there = sorted(out.glob(f"*.{kind}")) if out.is_dir() else []
+    there = sorted(out.glob(f"*.{file_format}")) if out.is_dir() else []
     if there and not (output.force or sharded.resume):
         raise ArgumentError(f"{there[0]}: this file is there already; --force overwrites such, --resume keeps them.")
     if_exists = "replace" if output.force else "skip" if sharded.resume else "error"
-    files = predict_shards(model, shards, out, method=sharded.method, file_format=kind, if_exists=if_exists)
+    files = predict_shards(model, shards, out, method=sharded.method, file_format=file_format, if_exists=if_exists)
     say(f"{shards.n_rows} predictions written to {out}, in {len(files)} files such as {files[0].name}")
 
 

@@ -22,7 +22,7 @@ def training_shards(folder: Path, target: str | None, weights: str | None) -> Sh
         if target is None:
             raise ArgumentError(f"{folder}: Parquet needs --target, the column to predict.")
         return Shards(folder, target=target, sample_weight=weights)
-    for option, value in (("--target", target), ("--weights", weights)):
+    for option, value in (("--target", target), ("--sample-weight", weights)):
         if value is not None:
             raise ArgumentError(f"{folder}: {option} {value} names a column, as Parquet has; targets are y-….npy here.")
     shards = Shards(folder)

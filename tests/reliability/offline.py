@@ -71,8 +71,8 @@ def _commands(short):
     yield ["--version"]
     if not short:
         yield ["explain", "m.npz", "t.csv"]
-        yield ["export", "m.npz", "--to", "m.py"]
-        yield ["export", "m.npz", "--to", "m.onnx"]
+        yield ["export", "m.npz", "--out", "m.py"]
+        yield ["export", "m.npz", "--out", "m.onnx"]
         yield ["path", "t.csv", "--target", "target", "--out", "path.csv"]
 
 

@@ -51,10 +51,10 @@ COMMANDS = (
     ),
     Command("path", "path table.csv --force --out new.csv --picture new.png", ("new.csv", "new.png")),
     Command("few path", "path table.csv --model gated --n-gates 5 --n-betas 4 --force --out new.csv", ("new.csv",)),
-    Command("export.onnx", "export model.npz --force --to new.onnx", ("new.onnx",)),
-    Command("export.py", "export model.npz --force --to new.py", ("new.py",)),
-    Command("export.pt2", "export plain.npz --force --to new.pt2", ("new.pt2",)),
-    Command("explain", "explain model.npz table.csv --row 3 --force --out new.png", ("new.png",)),
+    Command("export.onnx", "export model.npz --force --out new.onnx", ("new.onnx",)),
+    Command("export.py", "export model.npz --force --out new.py", ("new.py",)),
+    Command("export.pt2", "export plain.npz --force --out new.pt2", ("new.pt2",)),
+    Command("explain", "explain model.npz table.csv --row 3 --force --picture new.png", ("new.png",)),
     Command(
         "shards",
         "fit --shards rows --model gated --n-gates 6 --beta 1e-2 --tol 1e-6 -q --force --out new.npz "

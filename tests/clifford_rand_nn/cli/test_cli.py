@@ -113,12 +113,12 @@ def test_options_are_used(folder):
     run("fit train.csv --target kind --out m.npz --gates gaussian --seed 7", *QUICK)
     params = fitted("m.npz").get_params()
     assert (params["gates"], params["random_state"], params["n_gates"], params["tol"]) == ("gaussian", 7, 6, 1e-2)
-    out = run("fit train.csv --target kind --out m.npz --sketch-dim 2 --no-bias", *QUICK).stdout
+    out = run("fit train.csv --target kind --out m.npz --sketch-dim 2 --bias none", *QUICK).stdout
     model = fitted("m.npz")
     assert (model.sketch_dim, model.gates_.sketch_dim, model.bias) == (2, 2, False)
     assert "sketched to 2 dimensions" in out
     pd.DataFrame(rng.standard_normal((4, 6))).assign(y=list("uvuv")).to_csv("few.csv", index=False)
-    out = run("fit few.csv --target y --no-bias --sketch-dim exact", *QUICK).stdout
+    out = run("fit few.csv --target y --bias none --sketch-dim exact", *QUICK).stdout
     assert "4 rows are too few for an exact cross product in R^6" in out
     result = run("fit train.csv --model gated --quiet --max-iter 1 --out quiet.npz")
     leak, stopped = result.stderr.splitlines()
@@ -136,9 +136,9 @@ MODELS = {
     "relu": ("--model relu --n-gates 8", *PATTERNS),
     "relu l1": ("--model relu --n-gates 8 --penalty l1", *PATTERNS),
     "relu all": ("--model relu --gates exhaustive", *EVERY),
-    "gated ridge": ("--model gated --n-gates 30 --penalty ridge --no-bias", "gates", "30 cross; ", "over the "),
-    "gated all": ("--model gated --gates exhaustive --no-bias --penalty l2", *EVERY),
-    "gated infinite": ("--model gated --gates infinite --penalty ridge --no-bias", *INFINITE),
+    "gated ridge": ("--model gated --n-gates 30 --penalty ridge --bias none", "gates", "30 cross; ", "over the "),
+    "gated all": ("--model gated --gates exhaustive --bias none --penalty l2", *EVERY),
+    "gated infinite": ("--model gated --gates infinite --penalty ridge --bias none", *INFINITE),
     "lasso": ("--model lasso --bias free", "dictionary", PAIRS.format(990), "global: all "),
     "lasso l2": ("--model lasso --penalty l2 --bias free", "dictionary", PAIRS.format(870), "over the 870 columns"),
     "lasso drawn": (

@@ -98,7 +98,7 @@ ERRORS = {
     "predict two.npz test.csv --out p.txt": "p.txt: a table of predictions is written as .csv, .parquet or .npz; give",
     "predict two.npz test.csv --out x/p.csv": "x/p.csv: there is no folder",
     "explain k.npz test.csv --out p.txt": "the picture is written as .png, .svg or .pdf",
-    "export k.npz --to m.txt": "written as .onnx, .py or .pt2; give a name that ends so",
+    "export k.npz --out m.txt": "written as .onnx, .py or .pt2; give a name that ends so",
     "demo --out train.csv": "error: train.csv: File exists",
     "demo --out mine": "error: mine/tables.csv: this file is there already; --force overwrites",
     "fit train.csv --out m.npz": f"error: m.npz: {OVERWRITTEN}",
@@ -120,12 +120,13 @@ ERRORS = {
     "instead.",
     "fit two.npz --target y --categorical x0": "'--categorical' parameter of clifford-rand must be left out for the "
     "NPZ two.npz. Got 'x0' instead.",
-    "fit train.csv --target kind --weights times": "train.csv: there is no column 'times'; the columns are 'a', 'b', "
+    "fit train.csv --target kind --sample-weight times": "train.csv: there is no column 'times'; the columns are 'a', "
+    "'b', "
     "'c', 'kind'.",
-    "fit train.csv --target kind --weights A": "(is 'a' meant?).",
-    "fit train.csv --target kind --weights b": "the weights 'b' must be numbers ≥ 0: ",
-    "fit train.csv --target kind --weights kind": f"'--weights' {MUST} another column than --target",
-    "fit train.csv --target kind --groups kind": f"'--groups' {MUST} another column than --target and --weights",
+    "fit train.csv --target kind --sample-weight A": "(is 'a' meant?).",
+    "fit train.csv --target kind --sample-weight b": "the weights 'b' must be numbers ≥ 0: ",
+    "fit train.csv --target kind --sample-weight kind": f"'--sample-weight' {MUST} another column than --target",
+    "fit train.csv --target kind --groups kind": f"'--groups' {MUST} another column than --target and --sample-weight",
     "fit train.csv --target kind --groups whom": "'whom'",
     "fit two.npz --target y --groups whom": "'whom'",
     "fit train.csv --groups kind": "is not a target here; give --target",
@@ -135,7 +136,7 @@ ERRORS = {
     "predict m.npz test.csv --id who": "test.csv: there is no column 'who' of --id",
     "predict r.npz test.csv --coverage 90": "'--coverage' parameter of clifford-rand predict must be between 0 and 1. "
     "Got 90.0",
-    "export k.npz --to s.py --coverage 1.5": "--coverage",
+    "export k.npz --out s.py --coverage 1.5": "--coverage",
     "evaluate r.npz words.csv --target value": "predicts numbers",
     "explain k.npz test.csv --row 30": "test.csv: there is no row 30; it has 30 rows, counted from 0.",
     "explain k.npz --row 1": "--row needs a table",
@@ -245,7 +246,7 @@ MISPLACED = {
     "--penalty ridge --n-refinements 2": f"'--n-refinements' {LEFT_OUT} --penalty ridge. Got 2 instead.",
     "--model network --n-gates 9": "It is for --model gated and --model relu.",
 }
-NEURONS = ("--penalty l2", "--no-bias", "--tol 1e-3", "--max-iter 9", "--seed 1", "--solver auto", "--huber-delta 1")
+NEURONS = ("--penalty l2", "--bias none", "--tol 1e-3", "--max-iter 9", "--seed 1", "--solver auto", "--huber-delta 1")
 
 
 @pytest.mark.parametrize("options", [*MISPLACED, *NEURONS])

@@ -75,14 +75,14 @@ def test_several_rows_for_machines(run):
 @pytest.mark.slow
 def test_the_model_itself_and_its_picture(folder, run):
     pytest.importorskip("matplotlib")
-    text = run("model.npz", "--train", "train.csv", "--target", "buys", "--out", "whole.png").stdout
+    text = run("model.npz", "--train", "train.csv", "--target", "buys", "--picture", "whole.png").stdout
     assert "increase of log loss if permuted" in text
     assert (folder / "whole.png").read_bytes()[:4] == b"\x89PNG"
-    assert "Row 0 of 10; --row takes another." in run("model.npz", "new.csv", "--out", "one.svg").stdout
+    assert "Row 0 of 10; --row takes another." in run("model.npz", "new.csv", "--picture", "one.svg").stdout
     assert b"mean of the training rows" in (folder / "one.svg").read_bytes()
-    error = run("model.npz", "--out", "whole.png", code=2).stderr
+    error = run("model.npz", "--picture", "whole.png", code=2).stderr
     assert error == "error: whole.png: this file is there already; --force overwrites it.\n"
-    run("model.npz", "--out", "whole.png", "--force")
+    run("model.npz", "--picture", "whole.png", "--force")
     assert "Give rows and targets for the permutation importance" in run("model.npz").stdout
 
 

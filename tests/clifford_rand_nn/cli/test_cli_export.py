@@ -65,7 +65,7 @@ def used(result):
 
 def test_onnx_of_a_table(folder):
     pytest.importorskip("onnxruntime")
-    result = export("model.npz", "--to", "model.onnx")
+    result = export("model.npz", "--out", "model.onnx")
     assert "city: text (rows, 1), empty where missing, such as Bergen, Oslo, Tromsø" in result.stdout
     assert "since: float64 (rows, 1), days since 1970-01-01, NaN where missing" in result.stdout
     assert "output    probabilities: float32 (rows, 2)" in result.stdout
@@ -74,20 +74,20 @@ def test_onnx_of_a_table(folder):
     assert "}  # since: days since 1970-01-01, 20000 is 2024-10-04\n" in result.stdout
     assert np.datetime64("1970-01-01") + np.timedelta64(20000, "D") == np.datetime64("2024-10-04")
     assert used(result)[0].tolist() in (["yes"], ["no"])
-    result = export("model.npz", "--to", "again.onnx", "--rows", "table.csv", "--dtype", "float64")
+    result = export("model.npz", "--out", "again.onnx", "--compare-on", "table.csv", "--dtype", "float64")
     assert "on 60 rows of table.csv: all labels agree" in result.stdout
     assert difference(result.stdout) < 1e-10
 
 
 def test_a_module_of_numpy(folder, monkeypatch):
-    result = export("model.npz", "--to", "shop.py", "--rows", "table.csv")
+    result = export("model.npz", "--out", "shop.py", "--compare-on", "table.csv")
     assert "X['age']: numbers, NaN where missing" in result.stdout
     assert "X['since']: dates, as datetime, of NumPy or written 2024-10-04, NaT where missing" in result.stdout
     assert "predict_proba(X)" in result.stdout
     assert difference(result.stdout) < 1e-10
     monkeypatch.syspath_prepend(folder)
     assert used(result).tolist() in (["yes"], ["no"])
-    result = export("numbers.npz", "--to", "numbers_alone.py")
+    result = export("numbers.npz", "--out", "numbers_alone.py")
     assert "X: an array (n, 3)" in result.stdout
     assert used(result).shape == (1,)
 
@@ -95,13 +95,13 @@ def test_a_module_of_numpy(folder, monkeypatch):
 def test_rows_to_compare_on_are_read_as_they_are_written(folder):
     frame = pandas.read_csv("table.csv").replace({"Tromsø": "Tromsö"})
     frame.to_csv("other.csv", index=False, header=False, sep=";", decimal=",", encoding="cp1252")
-    assert "--encoding cp1252" in export("model.npz", "--to", "m.py", "--rows", "other.csv", code=2).stderr
-    rows = ("--rows", "other.csv", "--encoding", "cp1252")
-    assert "--no-header" in export("model.npz", "--to", "m.py", *rows, code=2).stderr
-    assert "'age'" in export("model.npz", "--to", "m.py", *rows, "--no-header", code=2).stderr
+    assert "--encoding cp1252" in export("model.npz", "--out", "m.py", "--compare-on", "other.csv", code=2).stderr
+    rows = ("--compare-on", "other.csv", "--encoding", "cp1252")
+    assert "--no-header" in export("model.npz", "--out", "m.py", *rows, code=2).stderr
+    assert "'age'" in export("model.npz", "--out", "m.py", *rows, "--no-header", code=2).stderr
     assert not (folder / "m.py").exists()
     frame.to_csv("other.csv", index=False, sep=";", decimal=",", encoding="cp1252")
-    result = export("model.npz", "--to", "m.py", "--force", *rows)
+    result = export("model.npz", "--out", "m.py", "--force", *rows)
     assert "on 60 rows of other.csv: all labels agree" in result.stdout
     assert "note: other.csv: decimals are written with a comma" in result.stderr
 
@@ -116,7 +116,7 @@ def test_a_pipeline_of_scalers_from_a_file(folder, monkeypatch, ending):
     save_model(model, "scaled.npz")
     monkeypatch.syspath_prepend(folder)
     frame.to_csv("numbers.csv", index=False)
-    result = export("scaled.npz", "--to", f"scaled.{ending}", "--rows", "numbers.csv")
+    result = export("scaled.npz", "--out", f"scaled.{ending}", "--compare-on", "numbers.csv")
     assert difference(result.stdout + result.stderr) < 1e-5
     assert np.isfinite(np.asarray(used(result)[0] if ending == "onnx" else used(result))).all()
 
@@ -124,24 +124,24 @@ def test_a_pipeline_of_scalers_from_a_file(folder, monkeypatch, ending):
 @pytest.mark.slow
 def test_a_program_of_torch(folder):
     pytest.importorskip("torch")
-    result = export("model.npz", "--to", "model.pt2")
+    result = export("model.npz", "--out", "model.pt2")
     assert "the steps before the model are not in the program" in result.stderr
     assert "the place in ['no', 'yes']" in result.stdout
     assert difference(result.stdout) < 1e-10
     assert used(result)["probabilities"].shape == (1, 2)
-    assert difference(export("numbers.npz", "--to", "numbers.pt2").stdout) < 1e-10
+    assert difference(export("numbers.npz", "--out", "numbers.pt2").stdout) < 1e-10
 
 
 def test_files_are_overwritten_only_if_asked(folder):
     for name in ("model.py", "model.arrays.npz"):
         (folder / name).write_text("mine")
-        result = export("model.npz", "--to", "model.py", code=2)
+        result = export("model.npz", "--out", "model.py", code=2)
         assert f"{name}: this file is there already; --force overwrites it." in result.stderr
         assert (folder / name).read_text() == "mine"
         (folder / name).unlink()
     before = (folder / "model.npz").read_bytes()
-    export("model.npz", "--to", "model.py")
-    export("model.npz", "--to", "model.py", "--force")
+    export("model.npz", "--out", "model.py")
+    export("model.npz", "--out", "model.py", "--force")
     assert (folder / "model.npz").read_bytes() == before
 
 
@@ -153,7 +153,7 @@ def test_words_that_are_hashed_have_no_form_elsewhere(folder, ending):
     frame["buys"] = np.where(frame["n"] > 15, "yes", "no")
     model = ConvexNetworkClassifier(max_metric_iter=0, loss="squared", beta=0.1)
     save_model(table_model(frame, "buys", estimator=model, text="hash", text_features=8), "words.npz")
-    result = export("words.npz", "--to", f"words.{ending}", code=2)
+    result = export("words.npz", "--out", f"words.{ending}", code=2)
     assert "said" in result.stderr
     assert result.stderr.startswith("error: ")
 

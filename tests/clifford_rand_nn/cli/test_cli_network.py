@@ -106,7 +106,7 @@ def test_numbers_without_an_option(folder, monkeypatch):
 
 
 def test_weights_count(folder):
-    facts = facts_of("weighted.csv", "--weights", "times", "--out", "m.npz", "--no-compare")
+    facts = facts_of("weighted.csv", "--sample-weight", "times", "--out", "m.npz", "--no-compare")
     assert (facts["rows_used"], facts["weights"], facts["n_features"]) == (60, [1, 3], 3)
     rows = TABLE[:60]
     plain = ConvexNetworkClassifier().fit(rows[FEATURES], rows.kind, sample_weight=rows.times)

@@ -46,7 +46,7 @@ def fit(*arguments, code=0, target="kind", table="train.csv"):
 
 
 def test_weights_are_no_feature_and_count_in_every_score(folder):
-    facts, _ = fit("--weights", "times", "--test", "test.csv", "--out", "m.npz", *QUICK)
+    facts, _ = fit("--sample-weight", "times", "--test", "test.csv", "--out", "m.npz", *QUICK)
     assert (facts["rows_read"], facts["rows_used"], facts["weights"]) == (48, 36, [1, 3])
     assert [column["name"] for column in facts["columns"]] == ["a", "b"]
     model = load_model("m.npz")
@@ -59,7 +59,7 @@ def test_weights_are_no_feature_and_count_in_every_score(folder):
     assert score(test, test.times) != score(test, None)
     assert facts["train"]["accuracy"] == pytest.approx(score(train, train.times))
     assert facts["test"]["model"]["accuracy"] == pytest.approx(score(test, test.times))
-    facts, stderr = fit("--weights", "times", "--test", "plain.csv", *QUICK)
+    facts, stderr = fit("--sample-weight", "times", "--test", "plain.csv", *QUICK)
     assert facts["test"]["model"]["accuracy"] == pytest.approx(score(test, None))
     assert facts["test"]["how"] == "32 rows of plain.csv"
     assert stderr == ""
@@ -68,20 +68,20 @@ def test_weights_are_no_feature_and_count_in_every_score(folder):
     assert result.stderr == "note: test.csv: 2 columns are not used by the model: 'kind', 'times'\n"
     facts, _ = fit(*QUICK)
     assert facts["n_features"] == 3  # without the option, a column like any other
-    words = run("fit train.csv --target kind --weights times", *QUICK).stdout
+    words = run("fit train.csv --target kind --sample-weight times", *QUICK).stdout
     assert "36 used; weights from 1 to 3; 12 of weight zero left out" in words
 
 
 def test_score_of_a_regression_is_weighted(folder):
     TABLE.drop(columns="kind").to_parquet("value.parquet")
-    facts, _ = fit("--weights", "times", "--out", "m.npz", *QUICK, target="value", table="value.parquet")
+    facts, _ = fit("--sample-weight", "times", "--out", "m.npz", *QUICK, target="value", table="value.parquet")
     expected = r2_score(TABLE.value, load_model("m.npz").predict(TABLE[["a", "b"]]), sample_weight=WEIGHTS)
     assert facts["train"]["r2"] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("model", ["gated --solver kernel", "gated --solver fista", "relu"])
 def test_a_whole_weight_is_so_many_copies_of_a_row(folder, model):
-    options = ("--no-compare --gates exhaustive --no-bias --beta 0.02 --loss logistic --model", model)
+    options = ("--no-compare --gates exhaustive --bias none --beta 0.02 --loss logistic --model", model)
     rows = TABLE[["a", "b", "kind"]]
     rows.loc[TABLE.index.repeat(WEIGHTS)].to_csv("copies.csv", index=False)
     rows.assign(times=WEIGHTS).to_csv("weighted.csv", index=False)
@@ -89,7 +89,7 @@ def test_a_whole_weight_is_so_many_copies_of_a_row(folder, model):
     copies, unweighted = (
         fit(*options, table=f"{name}.csv")[0]["proof"]["objective"] for name in ("copies", "unweighted")
     )
-    weighted = fit(*options, "--weights", "times", table="weighted.csv")[0]["proof"]["objective"]
+    weighted = fit(*options, "--sample-weight", "times", table="weighted.csv")[0]["proof"]["objective"]
     assert weighted == pytest.approx(copies, rel=3e-6)  # two gaps of 1e-6
     assert unweighted != pytest.approx(copies, rel=1e-3)
 
@@ -97,7 +97,7 @@ def test_a_whole_weight_is_so_many_copies_of_a_row(folder, model):
 def test_weights_of_an_npz(folder):
     np.savez("t.npz", X=X, kind=TABLE.kind.to_numpy(dtype=str), times=WEIGHTS)
     np.savez("plain.npz", X=X, kind=TABLE.kind.to_numpy(dtype=str))
-    facts, _ = fit("--weights", "times", "--test", "plain.npz", *QUICK, table="t.npz")
+    facts, _ = fit("--sample-weight", "times", "--test", "plain.npz", *QUICK, table="t.npz")
     assert facts["weights"] == [1, 3]
     assert facts["test"]["model"]["n"] == 80
 

@@ -131,7 +131,7 @@ def test_predictions_beside_each_shard(folder):
     (folder / "said" / "prediction-00001.npy").unlink()
     run("predict m.npz --shards new --out said --resume")
     assert (folder / "said" / "prediction-00001.npy").exists()
-    done = run("predict m.npz --shards new --out said --method decision_function --kind csv")
+    done = run("predict m.npz --shards new --out said --method decision_function --format csv")
     assert "60 predictions written to said, in 2 files such as score-00000.csv" in done.stdout
 
 
@@ -150,9 +150,9 @@ def test_parquet_with_names(folder):
         (folder / name).mkdir()
         (frame if name == "p-train" else more)[rows].to_parquet(folder / name / "0.parquet")
     test = ("--test", "p-new", "--out", "p.npz")
-    run("fit --shards p-train --target size --weights weight", *GATED, *test, "-q")
+    run("fit --shards p-train --target size --sample-weight weight", *GATED, *test, "-q")
     assert list(load_model(folder / "p.npz").feature_names_in_) == ["a", "b", "c"]
-    run("predict p.npz --shards p-new --out p-said --kind parquet")
+    run("predict p.npz --shards p-new --out p-said --format parquet")
     said = pd.read_parquet(folder / "p-said" / "prediction-00000.parquet")["prediction"]
     scores = json.loads(run("evaluate p.npz --shards p-new --target size --json").stdout)
     assert scores["model"]["accuracy"] == pytest.approx(np.mean(said == LABELS[100:]))

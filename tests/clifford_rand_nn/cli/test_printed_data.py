@@ -34,7 +34,7 @@ COMMANDS = (
     "fit TABLE --target TARGET --json --no-compare",
     "fit TABLE --target MISSING",
     "path TABLE --target TARGET",
-    "export MODEL --to SOURCE",
+    "export MODEL --out SOURCE",
 )
 
 

@@ -20,7 +20,7 @@ GOOD = {
     "evaluate": ["model.npz", "train.csv", "--target", "kind"],
     "path": ["train.csv", "--target", "kind"],
     "explain": ["model.npz", "new.csv"],
-    "export": ["model.npz", "--to", "exported.py", "--force"],
+    "export": ["model.npz", "--out", "exported.py", "--force"],
     "prove": ["model.npz", "train.csv", "--target", "kind", "--out", "proof.json", "--force"],
     "check": ["good.json"],
     "info": ["model.npz"],
