@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer
 
+__all__ = ["spiral"]
+
 
 def spiral(n_per_class: int = 80) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     r"""Return the two-armed spiral of the paper's figure 1: ``X`` (n, 2) and labels ``y`` (n,) in {-1, 1}.

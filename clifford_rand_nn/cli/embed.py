@@ -17,8 +17,9 @@ from clifford_rand_nn.cli.console import KNOWN_ERRORS, check_out, complain, say
 from clifford_rand_nn.cli.options import TextColumns, TextEncoding
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
 from clifford_rand_nn.features.embedding import KeyedEncoder, embed
-from clifford_rand_nn.tables import checked_target, column_target, existing_table, listed
+from clifford_rand_nn.tables.arrays import checked_target, column_target
 from clifford_rand_nn.tables.formats import open_table
+from clifford_rand_nn.tables.writers import existing_table, listed
 
 _CACHE = "embedding-cache"  # folder beside --out: shared by all tables that are written there
 

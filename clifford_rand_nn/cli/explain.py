@@ -9,8 +9,9 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import PICTURES, check_out, complain, print_json, refused_data, say
 from clifford_rand_nn.cli.options import ExplanationOutput, TableFormat, TrainingTable
 from clifford_rand_nn.cli.tables import LoadedModel, read_model
-from clifford_rand_nn.tables import read_frame, training_rows
+from clifford_rand_nn.tables import read_frame
 from clifford_rand_nn.tables.cells import without_marks
+from clifford_rand_nn.tables.model import training_rows
 
 _TOP = 50  # rows of training and neurons in JSON
 _WIDE, _LOW, _LINE = 7.5, 1.4, 0.42  # inches of a picture: width, height without bars, height of a bar

@@ -18,8 +18,10 @@ from clifford_rand_nn.cli.shards import model_shards
 from clifford_rand_nn.cli.tables import LoadedModel, named_errors, predictions, read_model
 from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.shard_predictions import FILE_FORMATS, METHODS, predict_shards
-from clifford_rand_nn.tables import Notes, existing_table, listed, numeric_features, read_blocks, read_table
-from clifford_rand_nn.tables.writers import WRITTEN, written_columns
+from clifford_rand_nn.tables import numeric_features, read_table
+from clifford_rand_nn.tables.frames import read_blocks
+from clifford_rand_nn.tables.notes import Notes
+from clifford_rand_nn.tables.writers import WRITTEN, existing_table, listed, written_columns
 
 _NUMBER = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?")
 _MOST_THREADS = 4

@@ -18,17 +18,11 @@ from clifford_rand_nn.cli.console import OPTIONS, complain, note_ignored, say
 from clifford_rand_nn.cli.options import TableFormat
 from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.reporting.facts import Rows
-from clifford_rand_nn.tables import (
-    TableEncoder,
-    default_target,
-    existing_table,
-    listed,
-    read_frame,
-    read_table,
-    training_rows,
-)
+from clifford_rand_nn.tables import TableEncoder, default_target, read_frame, read_table
 from clifford_rand_nn.tables.cells import without_marks
+from clifford_rand_nn.tables.model import training_rows
 from clifford_rand_nn.tables.notes import column_names
+from clifford_rand_nn.tables.writers import existing_table, listed
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from timing import machine, options, timed
 
-from clifford_rand_nn.tables import read_frame, table_model, training_rows
+from clifford_rand_nn.tables import read_frame, table_model
+from clifford_rand_nn.tables.model import training_rows
 
 
 def scores(frame, target, y, train, test):

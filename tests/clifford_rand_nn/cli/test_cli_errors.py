@@ -97,7 +97,7 @@ ERRORS = {
     "path m.npz": "m.npz: this is a model file; give a table",
     "predict two.npz test.csv --out p.txt": "p.txt: a table of predictions is written as .csv, .parquet or .npz; give",
     "predict two.npz test.csv --out x/p.csv": "x/p.csv: there is no folder",
-    "explain k.npz test.csv --out p.txt": "the picture is written as .png, .svg or .pdf",
+    "explain k.npz test.csv --picture p.txt": "the picture is written as .png, .svg or .pdf",
     "export k.npz --out m.txt": "written as .onnx, .py or .pt2; give a name that ends so",
     "demo --out train.csv": "error: train.csv: File exists",
     "demo --out mine": "error: mine/tables.csv: this file is there already; --force overwrites",
@@ -121,8 +121,7 @@ ERRORS = {
     "fit two.npz --target y --categorical x0": "'--categorical' parameter of clifford-rand must be left out for the "
     "NPZ two.npz. Got 'x0' instead.",
     "fit train.csv --target kind --sample-weight times": "train.csv: there is no column 'times'; the columns are 'a', "
-    "'b', "
-    "'c', 'kind'.",
+    "'b', 'c', 'kind'.",
     "fit train.csv --target kind --sample-weight A": "(is 'a' meant?).",
     "fit train.csv --target kind --sample-weight b": "the weights 'b' must be numbers ≥ 0: ",
     "fit train.csv --target kind --sample-weight kind": f"'--sample-weight' {MUST} another column than --target",
@@ -141,7 +140,7 @@ ERRORS = {
     "explain k.npz test.csv --row 30": "test.csv: there is no row 30; it has 30 rows, counted from 0.",
     "explain k.npz --row 1": "--row needs a table",
     "explain k.npz test.csv --target kind": "--target names a column of --train, which was not given.",
-    "explain k.npz test.csv --row 1 --row 2 --out p.png": "--out draws one row, and 2 were given",
+    "explain k.npz test.csv --row 1 --row 2 --picture p.png": "--picture draws one row, and 2 were given",
     "explain k.npz two.npz": "a column of the model is missing: 'a', 'b', 'c'",
     "explain k.npz test.csv --train train.csv --target kin": "is 'kind' meant?",
     # values of options
@@ -266,8 +265,8 @@ REGISTRIES = {
     ("fit", "loss"): {name for task in ("classification", "regression") for name in loss_names(task)},
     ("fit", "model"): {model for model, _ in estimators.ESTIMATORS},
     ("predict", "method"): predict.METHODS,
-    ("predict", "kind"): predict.FILE_FORMATS,
-    ("export", "to"): [ending.removeprefix(".") for ending in EXPORTERS],
+    ("predict", "file_format"): predict.FILE_FORMATS,
+    ("export", "out"): [ending.removeprefix(".") for ending in EXPORTERS],
 }
 
 

@@ -168,5 +168,7 @@ def test_a_column_of_a_new_kind_is_one_clear_error():
         kind = "angle"
 
     model[0].readers_ = [AngleReader("angle")]
-    with pytest.raises(ArgumentError, match=r"column angle: cells of the kind 'angle' cannot be sampled; .*--rows"):
+    with pytest.raises(
+        ArgumentError, match=r"column angle: cells of the kind 'angle' cannot be sampled; .*--compare-on"
+    ):
         sample_rows(model, "float32")

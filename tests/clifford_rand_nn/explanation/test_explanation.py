@@ -393,7 +393,7 @@ def test_columns_that_are_drawn_in(fitted):
     model = copy.copy(fitted("infinite, numbers")[0])
     standard = model.network_.standard
     model.network_ = replace(model.network_, standard=standard._replace(bound=1.5))
-    found, f = explain(model, NEW), model.network_.predict(NEW)[:, None]
+    found, f = explain(model, NEW), model.network_.predict(NEW)
     assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-11
     assert "outliers are clipped" in str(found[0])
     np.testing.assert_allclose(found.slopes[:6], _differences(model.predict, NEW[:6]), rtol=0, atol=1e-6)

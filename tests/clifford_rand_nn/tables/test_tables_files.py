@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError, MissingDependencyError
-from clifford_rand_nn.tables import TableEncoder, default_target, dialect, read_blocks, read_frame
+from clifford_rand_nn.tables import TableEncoder, default_target, dialect, read_frame
 from clifford_rand_nn.tables.cells import distinct
+from clifford_rand_nn.tables.frames import read_blocks
 from support.clock import fastest
 
 pd = pytest.importorskip("pandas")

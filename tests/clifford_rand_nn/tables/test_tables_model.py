@@ -22,7 +22,8 @@ from clifford_rand_nn import (
     load_model,
     save_model,
 )
-from clifford_rand_nn.tables import TableEncoder, TableNote, choose_task, read_frame, table_model, training_rows
+from clifford_rand_nn.tables import TableEncoder, TableNote, choose_task, read_frame, table_model
+from clifford_rand_nn.tables.model import training_rows
 
 pd = pytest.importorskip("pandas")
 N = 48
