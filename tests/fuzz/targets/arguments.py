@@ -28,7 +28,8 @@ _SEEDS = (
 )
 _TEXT = """
 t.csv new.csv m.npz p.csv none.csv . - -- y a Y é a,b a=b = %d 0 1 -1 2.5 1e999 nan inf -inf 1e-320 0x1 True none auto
-99999999999999999999 --target --out --beta --seed --max-time --model --loss --weights --columns --groups --separator
+99999999999999999999 --target --out --beta --seed --max-time --model --loss --sample-weight --columns --groups
+--separator
 --decimal --encoding --no-header --threads --verbose --quiet --help -h -x --tol --gates --penalty --bias --date --text
 --categorical --target= --beta=x --what
 """
