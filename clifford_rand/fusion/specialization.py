@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.arrays import beside, is_tensor, namespace, of_one_library, values_of
 from clifford_rand.errors import ArgumentError
@@ -240,11 +241,22 @@ class Specialization:
                 return self._of_tensors(args, kwargs)
             except ArgumentError:
                 raise
-            except Exception:  # what is not traced: the function itself says what it takes
-                return self.function(*args, **kwargs)
+            except Exception as error:  # what is not traced: the function itself says what it takes
+                return self._untraced(args, kwargs, error)
         if not self._takes_symbols or _WITHIN.get() or not held_symbols(args, self._axes):
             return self.function(*args, **kwargs)
         return self._of_symbols(args, kwargs)
+
+    def _untraced(self, args: Any, kwargs: Any, reason: Exception) -> Any:
+        """Return what the function itself makes of tensors, or the error that it takes none of these."""
+        try:
+            return self.function(*args, **kwargs)
+        except ArgumentError:
+            raise
+        except Exception:
+            rule, hint = "arrays of NumPy for these values", "A.to_numpy() has none of a tensor's gradients."
+            received = describe("tensors of values whose computation is not traced")
+            raise fail("arguments", self.function.__name__, rule, received, hint) from reason
 
     def _of_symbols(self, args: Any, kwargs: Any) -> Any:
         """Return the expressions of the function itself, or those of its path where it refuses symbols."""

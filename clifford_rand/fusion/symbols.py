@@ -53,6 +53,8 @@ def of_symbols(
     """
     operands = operands_of(args, axes)
     shape = np.broadcast_shapes(*(operand.batch for operand in operands))
+    if not all(shape):
+        raise _refused(function, refusal)
     results = []
     for index in np.ndindex(shape):
         rows = [_element(operand, shape, index) for operand in operands]

@@ -14,7 +14,7 @@ from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.geometry.matrices import rotation_of, rotor_of
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.inputs import euclidean, floats
+from clifford_rand.presets.inputs import euclidean, floats, refuse_tensors
 from clifford_rand.presets.pga.flats import dimension_of
 from clifford_rand.presets.pga.motors import parts_of_motor, unit_motor
 
@@ -225,6 +225,8 @@ def motor_to_rotation(M: Multivector) -> tuple["Rotation", NDArray[Any]]:
     """
     from scipy.spatial.transform import Rotation
 
+    if isinstance(M, Multivector):
+        refuse_tensors(M, "M", "motor_to_rotation")
     q, t = motor_to_quaternion(M)
     q = floats(q, "M", "motor_to_rotation")
     return Rotation.from_quat(np.concatenate([q[..., 1:], q[..., :1]], axis=-1)), t

@@ -231,6 +231,18 @@ def test_batches_of_tensors_of_several_kinds_have_no_samples():
         cga.sample(CONFORMAL.multivector(torch.stack(rows), (3,)))
 
 
+def test_tensors_that_are_not_traced_are_refused():
+    torch = pytest.importorskip("torch")
+    M = pga.motor(SPACE, LINE, 0.3, 1.0)
+    motor = SPACE.multivector(torch.tensor(M.values, requires_grad=True), M.grades)
+    with pytest.raises(cr.ArgumentError, match=r"'M' parameter of motor_to_rotation must be .* NumPy"):
+        pga.motor_to_rotation(motor)
+    text = specialization.specialized(x=1)(lambda x: np.float64(np.format_float_scientific(np.sum(np.asarray(x)))))
+    assert text([1.0, 2.0]) == 3
+    with pytest.raises(cr.ArgumentError, match="arrays of NumPy for these values"):
+        text(torch.tensor([1.0, 2.0], requires_grad=True))
+
+
 def test_what_tensors_are_is_told_with_a_gradient():
     torch = pytest.importorskip("torch")
     center = torch.tensor([[1.0, 2, 3], [4, 5, 6]], dtype=torch.float64, requires_grad=True)

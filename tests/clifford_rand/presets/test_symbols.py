@@ -185,6 +185,8 @@ def test_batches_of_symbols():
     matrices = pga.motor_to_matrix(pga.translator(SPACE, X.reshape(1, 3, 3)))
     assert matrices.shape == (1, 3, 4, 4)
     assert (matrices[0, :, :3, 3] == X).all()
+    with pytest.raises(cr.ArgumentError, match="real coefficients"):
+        pga.distance(pga.point(SPACE, np.zeros((0, 3))), pga.plane(SPACE, [A, 1, 0]))  # a batch of none
     rounds = cga.classify(cga.sphere(CONFORMAL, X, R))
     assert rounds.name.tolist() == ["sphere"] * 3
     assert [sp.simplify(x) for x in rounds.radius] == [R] * 3
