@@ -151,8 +151,8 @@ def _sta(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[s
     E, B, p = x(3), x(3), sta.four_velocity(alg, u)
     event, other, observer = sta.event(alg, t, E), sta.event(alg, t, B), sta.four_velocity(alg, v)
     F, path = sta.faraday(alg, E, B), sta.event(alg, 10.0 * np.arange(4), x(4, 3))
-    V = sta.boost(alg, u) * sta.rotation(alg, B, t)
-    matrix = sta.lorentz_matrix(V)
+    V = sta.boost(alg, u) * sta.rotor(alg, B, t)
+    matrix = sta.rotor_to_lorentz_matrix(V)
     return {
         "event": lambda: sta.event(alg, t, E),
         "four_velocity": lambda: sta.four_velocity(alg, u),
@@ -163,10 +163,10 @@ def _sta(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[s
         "add_velocities": lambda: sta.add_velocities(u, v),
         "boost": lambda: sta.boost(alg, u),
         "boost_to": lambda: sta.boost_to(p),
-        "rotation": lambda: sta.rotation(alg, E, t),
+        "rotor": lambda: sta.rotor(alg, E, t),
         "boost_and_rotation": lambda: sta.boost_and_rotation(V),
-        "lorentz_matrix": lambda: sta.lorentz_matrix(V),
-        "from_lorentz_matrix": lambda: sta.from_lorentz_matrix(alg, matrix),
+        "rotor_to_lorentz_matrix": lambda: sta.rotor_to_lorentz_matrix(V),
+        "rotor_from_lorentz_matrix": lambda: sta.rotor_from_lorentz_matrix(alg, matrix),
         "spacetime_split": lambda: sta.spacetime_split(event, observer),
         "time_and_space": lambda: sta.time_and_space(event, observer),
         "interval": lambda: sta.interval(event, other),

@@ -124,7 +124,7 @@ NUMBERS = dict(zip(VALUES, (0.3, -0.4, 0.5, 0.7), strict=True))
         lambda x, y, z, t: cga.inversion(C, [x, y, z], 2),
         lambda x, y, z, t: sta.boost(S, [x, y, z]),
         lambda x, y, z, t: sta.four_velocity(S, [x, y, z]),
-        lambda x, y, z, t: sta.rotation(S, [x, y, z], t),
+        lambda x, y, z, t: sta.rotor(S, [x, y, z], t),
     ],
 )
 def test_closed_forms_of_symbols_have_the_values_of_numbers(make):

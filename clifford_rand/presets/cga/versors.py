@@ -58,10 +58,10 @@ def translator(alg: Algebra, t: Vectors) -> Multivector:
 
 @specialized()
 @one_batch
-def rotor(alg: Algebra, B: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
+def rotor(alg: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return the rotors cos(angle/2) - sin(angle/2) B/|B|: e12 turns e1 towards e2.
 
-    B may be the dual of a line.
+    B, the ``axis``, may be the dual of a line.
 
     Raises
     ------
@@ -76,12 +76,12 @@ def rotor(alg: Algebra, B: Multivector, angle: ArrayLike, *, rtol: float | None 
     [0.0, 1.0, 3.0]
     """
     model_of(alg, "rotor")
-    B = exact_beside(of_algebra(B, alg, "B", "rotor"), angle)
-    part = blade_of(B, "B", "rotor", "a bivector", exact=B.dtype == object)
+    B = exact_beside(of_algebra(axis, alg, "axis", "rotor"), angle)
+    part = blade_of(B, "axis", "rotor", "a bivector", exact=B.dtype == object)
     if part.grades != (2,):
-        raise fail("B", "rotor", "a bivector", describe(f"grade {part.grades[0]}"))
+        raise fail("axis", "rotor", "a bivector", describe(f"grade {part.grades[0]}"))
     rounding = 0.0 if part.dtype == object else 8 * float(np.finfo(part.dtype).eps)
-    return rotation(part, angle, "rotor", "B", rounding, rtol)
+    return rotation(part, angle, "rotor", "axis", rounding, rtol)
 
 
 @specialized()

@@ -13,9 +13,9 @@ from clifford_rand.presets.sta.frames import boost_and_rotation as boost_and_rot
 from clifford_rand.presets.sta.frames import boost_to as boost_to
 from clifford_rand.presets.sta.frames import event as event
 from clifford_rand.presets.sta.frames import four_velocity as four_velocity
-from clifford_rand.presets.sta.frames import from_lorentz_matrix as from_lorentz_matrix
-from clifford_rand.presets.sta.frames import lorentz_matrix as lorentz_matrix
-from clifford_rand.presets.sta.frames import rotation as rotation
+from clifford_rand.presets.sta.frames import rotor as rotor
+from clifford_rand.presets.sta.frames import rotor_from_lorentz_matrix as rotor_from_lorentz_matrix
+from clifford_rand.presets.sta.frames import rotor_to_lorentz_matrix as rotor_to_lorentz_matrix
 from clifford_rand.presets.sta.frames import spacetime_split as spacetime_split
 from clifford_rand.presets.sta.frames import time_and_space as time_and_space
 from clifford_rand.presets.sta.observables import add_velocities as add_velocities

@@ -143,23 +143,23 @@ def boost_to(u: Multivector) -> Multivector:
 
 @specialized(axis=1)
 @one_batch
-def rotation(alg: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
+def rotor(alg: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
     """Return the rotors exp(-angle/2 I n) about axes (..., 3), right-handed: about the third g1 turns towards g2.
 
     Examples
     --------
     >>> alg = cr.Algebra.sta()
-    >>> (sta.rotation(alg, [0, 0, 2], np.pi / 2) >> alg.g1).isclose(alg.g2)
+    >>> (sta.rotor(alg, [0, 0, 2], np.pi / 2) >> alg.g1).isclose(alg.g2)
     True
     """
-    spacetime_model(alg, "rotation")
-    n = coordinates_of(axis, 3, "axis", "rotation")
-    half = numbers_of(angle, n.dtype, "angle", "rotation")
+    spacetime_model(alg, "rotor")
+    n = coordinates_of(axis, 3, "axis", "rotor")
+    half = numbers_of(angle, n.dtype, "angle", "rotor")
     if not (is_symbolic(n) or is_symbolic(half)):
-        n, half = floats(n, "axis", "rotation"), floats(half, "angle", "rotation")
+        n, half = floats(n, "axis", "rotor"), floats(half, "angle", "rotor")
     size = np.asanyarray(lengths(n))
     if np.asanyarray(size == 0, dtype=bool).any():
-        raise fail("axis", "rotation", "not zero", axis)
+        raise fail("axis", "rotor", "not zero", axis)
     cosine, sine = cosine_and_sine(halved(half))
     parts = np.asanyarray(sine / size)[..., None] * n
     # I σ_1 = -g23, I σ_2 = g13, I σ_3 = -g12
@@ -220,9 +220,9 @@ def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
     Examples
     --------
     >>> alg = cr.Algebra.sta()
-    >>> V = sta.boost(alg, [0.6, 0, 0]) * sta.rotation(alg, [0, 0, 1], 0.5)
+    >>> V = sta.boost(alg, [0.6, 0, 0]) * sta.rotor(alg, [0, 0, 1], 0.5)
     >>> L, R = sta.boost_and_rotation(V)
-    >>> L.isclose(sta.boost(alg, [0.6, 0, 0])), R.isclose(sta.rotation(alg, [0, 0, 1], 0.5))
+    >>> L.isclose(sta.boost(alg, [0.6, 0, 0])), R.isclose(sta.rotor(alg, [0, 0, 1], 0.5))
     (True, True)
     """
     alg = spacetime_model(V, "boost_and_rotation", "V")
@@ -240,20 +240,20 @@ def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
 
 
 @specialized()
-def lorentz_matrix(V: Multivector) -> NDArray[Any]:
+def rotor_to_lorentz_matrix(V: Multivector) -> NDArray[Any]:
     """Return the matrices Λ (..., 4, 4) of versors: V >> x has the components Λ x; ΛᵀηΛ = η = diag(1, -1, -1, -1).
 
     Examples
     --------
-    >>> sta.lorentz_matrix(sta.boost(cr.Algebra.sta(), [0.6, 0, 0])).round(12)[:2, :2].tolist()
+    >>> sta.rotor_to_lorentz_matrix(sta.boost(cr.Algebra.sta(), [0.6, 0, 0])).round(12)[:2, :2].tolist()
     [[1.25, 0.75], [0.75, 1.25]]
     """
-    spacetime_model(V, "lorentz_matrix", "V")
+    spacetime_model(V, "rotor_to_lorentz_matrix", "V")
     return V.vector_matrix()
 
 
 @specialized(F=2)
-def from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None = None) -> Multivector:
+def rotor_from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return versors V with V >> x of components F x, for every Lorentz transformation: V = L R C.
 
     L is a boost, R a rotation with ⟨R⟩_0 ≥ 0; C is 1 for proper orthochronous F, g0 if F reverses space, g1 g2 g3 if it
@@ -274,18 +274,18 @@ def from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None = None
     Examples
     --------
     >>> alg = cr.Algebra.sta()
-    >>> sta.from_lorentz_matrix(alg, np.diag([1.0, -1, -1, 1])).isclose(alg.g12)
+    >>> sta.rotor_from_lorentz_matrix(alg, np.diag([1.0, -1, -1, 1])).isclose(alg.g12)
     True
     """
-    spacetime_model(alg, "from_lorentz_matrix")
-    matrix = as_real(F, "F", "from_lorentz_matrix")
+    spacetime_model(alg, "rotor_from_lorentz_matrix")
+    matrix = as_real(F, "F", "rotor_from_lorentz_matrix")
     if matrix.shape[-2:] != (4, 4):
-        raise fail("F", "from_lorentz_matrix", "of shape (..., 4, 4)", describe(f"shape {matrix.shape}"))
+        raise fail("F", "rotor_from_lorentz_matrix", "of shape (..., 4, 4)", describe(f"shape {matrix.shape}"))
     eta = np.diag(np.array(SIGNATURE, dtype=matrix.dtype))
     excess = abs(np.swapaxes(matrix, -1, -2) @ eta @ matrix - eta).max(axis=(-1, -2), initial=0)
     limit = check_tolerance(rtol, RTOL, "clifford_rand.presets")
     if not (excess <= limit * np.maximum(1, abs(matrix).max(axis=(-1, -2), initial=0)) ** 2).all():
-        raise fail("F", "from_lorentz_matrix", "a Lorentz transformation, FᵀηF = η", describe("another matrix"))
+        raise fail("F", "rotor_from_lorentz_matrix", "a Lorentz transformation, FᵀηF = η", describe("another matrix"))
     future = matrix[..., 0, 0] > 0
     proper = np.linalg.det(matrix) > 0  # det F = 1
     space = np.where(proper == future, 1, -1)  # what C does to space, and to time

@@ -273,5 +273,5 @@ def test_batches_that_broadcast_and_empty_ones():
 
 def test_a_rotation_needs_a_simple_bivector():
     alg = CGA[4, False]
-    with pytest.raises(cr.ArgumentError, match="'B' parameter of rotor must be one axis"):
+    with pytest.raises(cr.ArgumentError, match="'axis' parameter of rotor must be one axis"):
         cga.rotor(alg, alg.e12 + alg.e34, 1.0)

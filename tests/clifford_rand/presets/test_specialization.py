@@ -35,7 +35,7 @@ def objects(shape):
     circle = cga.circle(CONFORMAL, x(3), 1 + x() ** 2, x(3))
     flat, rod = cga.plane(CONFORMAL, x(3), x()), cga.line(CONFORMAL, x(3), direction=x(3))
     versor = cga.translator(CONFORMAL, x(3)) * cga.dilator(CONFORMAL, 1 + x() ** 2, x(3))
-    boost = sta.boost(TIME, np.tanh(x(3)) / 2) * sta.rotation(TIME, x(3), x())
+    boost = sta.boost(TIME, np.tanh(x(3)) / 2) * sta.rotor(TIME, x(3), x())
     return {
         pga.point: (SPACE, x(3)), pga.plane: (SPACE, x(3), x()),
         pga.elements._line_through: (SPACE, x(3), x(3)), pga.elements._line_along: (SPACE, x(3), x(3)),
@@ -49,8 +49,8 @@ def objects(shape):
         cga.distance: (rod, sphere), cga.closest_points: (flat, rod), cga.decompose: (versor,),
         cga.inversive_product: (sphere, other), cga.intersect: (sphere, other), cga.carrier: (circle,),
         cga.dilator: (CONFORMAL, 1 + x() ** 2, x(3)), cga.circle: (CONFORMAL, x(3), 1 + x() ** 2, x(3)),
-        sta.boost: (TIME, np.tanh(x(3)) / 2), sta.boost_and_rotation: (boost,), sta.lorentz_matrix: (boost,),
-        sta.from_lorentz_matrix: (TIME, sta.lorentz_matrix(boost)), sta.faraday: (TIME, x(3), x(3)),
+        sta.boost: (TIME, np.tanh(x(3)) / 2), sta.boost_and_rotation: (boost,), sta.rotor_to_lorentz_matrix: (boost,),
+        sta.rotor_from_lorentz_matrix: (TIME, sta.rotor_to_lorentz_matrix(boost)), sta.faraday: (TIME, x(3), x(3)),
         sta.add_velocities: (np.tanh(x(3)) / 2, np.tanh(x(3)) / 2),
     }  # fmt: skip
 

@@ -37,11 +37,11 @@ def rotation_matrix(n, angle):
 
 def test_boosts_and_rotations_are_the_textbook_matrices():
     v, n, angle = velocities(1, 8), gaussian(2, 8, 3), gaussian(3, 8)
-    L, R = sta.boost(STA, v), sta.rotation(STA, n, angle)
+    L, R = sta.boost(STA, v), sta.rotor(STA, n, angle)
     assert (L * ~L).isclose(1, rtol=1e-10).all()
     assert (R * ~R).isclose(1).all()
-    close(sta.lorentz_matrix(L), [boost_matrix(x) for x in v])
-    close(sta.lorentz_matrix(R), [rotation_matrix(x, a) for x, a in zip(n, angle, strict=True)])
+    close(sta.rotor_to_lorentz_matrix(L), [boost_matrix(x) for x in v])
+    close(sta.rotor_to_lorentz_matrix(R), [rotation_matrix(x, a) for x, a in zip(n, angle, strict=True)])
     assert (R >> STA.g0).grade(1).isclose(STA.g0).all()
     close(sta.velocity((L >> STA.g0).grade(1)), v)
     assert sta.boost_to(5.0 * sta.four_velocity(STA, v)).isclose(L, rtol=1e-10).all()
@@ -79,46 +79,46 @@ def test_matrices_of_fast_boosts_come_back(v):
     """To γ eps of the entries, γ that of both boosts together: the difference of M ~M (6e-3 before at v = .9999999)."""
     for a, b, n, angle in zip(gaussian(1, 8, 3), gaussian(2, 8, 3), gaussian(3, 8, 3), 3 * gaussian(4, 8), strict=True):
         V = sta.boost(STA, v * a / np.linalg.norm(a)) * sta.boost(STA, v * b / np.linalg.norm(b))
-        V = V * sta.rotation(STA, n, angle)
-        F = sta.lorentz_matrix(V)
-        W = sta.from_lorentz_matrix(STA, F)
+        V = V * sta.rotor(STA, n, angle)
+        F = sta.rotor_to_lorentz_matrix(V)
+        W = sta.rotor_from_lorentz_matrix(STA, F)
         limit = 8 * np.finfo(float).eps * F[0, 0]
         assert W.scalar_part() >= 0
         assert min(abs((W - V).values).max(), abs((W + V).values).max()) <= limit * abs(V.values).max()
-        close(sta.lorentz_matrix(W) / F[0, 0], F / F[0, 0], limit)
+        close(sta.rotor_to_lorentz_matrix(W) / F[0, 0], F / F[0, 0], limit)
 
 
 @pytest.mark.parametrize("turn", ["g12", "g13", "g23"])
 def test_matrices_of_half_turns_and_of_boosts_beside_them(turn):
     for V in (1.0 * STA(turn), sta.boost(STA, [0.3, -0.5, 0.6]) * STA(turn)):
-        F = sta.lorentz_matrix(V)
-        W = sta.from_lorentz_matrix(STA, np.stack([F, F]))[1]
+        F = sta.rotor_to_lorentz_matrix(V)
+        W = sta.rotor_from_lorentz_matrix(STA, np.stack([F, F]))[1]
         assert min(abs((W - V).values).max(), abs((W + V).values).max()) < 1e-14
-        assert sta.from_lorentz_matrix(STA, F.astype(np.float32)).dtype == np.float32
+        assert sta.rotor_from_lorentz_matrix(STA, F.astype(np.float32)).dtype == np.float32
 
 
 @pytest.mark.parametrize("reverse", ["", "space", "time", "both"])
 def test_matrices_come_back(reverse):
     v, n, angle = velocities(1, 8), gaussian(2, 8, 3), 3 * gaussian(3, 8)
-    F = sta.lorentz_matrix(sta.boost(STA, v) * sta.rotation(STA, n, angle))
+    F = sta.rotor_to_lorentz_matrix(sta.boost(STA, v) * sta.rotor(STA, n, angle))
     if reverse in ("space", "both"):
         F = F @ ETA
     if reverse in ("time", "both"):
         F = F @ np.diag([-1.0, 1, 1, 1])
-    V = sta.from_lorentz_matrix(STA, F)
-    close(sta.lorentz_matrix(V), F, 1e-9)
-    close(sta.from_lorentz_matrix(STA, F[0]).dense().coefficients, V[0].dense().coefficients)
+    V = sta.rotor_from_lorentz_matrix(STA, F)
+    close(sta.rotor_to_lorentz_matrix(V), F, 1e-9)
+    close(sta.rotor_from_lorentz_matrix(STA, F[0]).dense().coefficients, V[0].dense().coefficients)
     x = STA.vector(gaussian(5, 8, 4))
     close((V >> x).grade(1).coefficients, (F @ x.coefficients[..., None])[..., 0], 1e-9)
 
 
 def test_matrices_of_all_four_parts_in_one_batch():
     F = np.stack([np.eye(4), ETA, -ETA, -np.eye(4), np.diag([1.0, -1, -1, 1])])
-    V = sta.from_lorentz_matrix(STA, F)
+    V = sta.rotor_from_lorentz_matrix(STA, F)
     for one, expected in zip(V, (STA.scalar(1.0), STA.g0, STA.g123, STA.I, STA.g12), strict=True):
         assert one.isclose(expected * 1.0)
     printed = np.round(boost_matrix(np.array([0.3, 0.5, 0.1])), 7)
-    close(sta.lorentz_matrix(sta.from_lorentz_matrix(STA, printed)), printed, 1e-6)
+    close(sta.rotor_to_lorentz_matrix(sta.rotor_from_lorentz_matrix(STA, printed)), printed, 1e-6)
 
 
 def test_splits():
@@ -157,7 +157,7 @@ def test_clocks_run_slow_by_gamma_and_the_same_for_all():
 def test_fast_boosts_and_rotations_to_fifty_digits(v):
     """V = B1 B2 with u = B1 B2 >> g0 = γ² g0 + γ² v g1 + γ v g2, and L = (1 + u g0)/√(2 (1 + γ²))."""
     alg = cr.Algebra.sta()
-    turn = sta.rotation(alg, [1, 2, 3], 0.7)
+    turn = sta.rotor(alg, [1, 2, 3], 0.7)
     V = 3 * (sta.boost(alg, [v, 0, 0]) * sta.boost(alg, [0, v, 0]) * turn)
     L, R = sta.boost_and_rotation(V)
     with mpmath.workdps(50):
@@ -193,7 +193,7 @@ def test_fields_transform_as_textbooks_say():
         close(second, first, 1e-8)
     a, b = sta.field_invariants(F)
     assert (F * F).isclose(STA.scalar(a) + 2 * STA.I * b).all()
-    V = sta.boost(STA, v) * sta.rotation(STA, B, 0.4)
+    V = sta.boost(STA, v) * sta.rotor(STA, B, 0.4)
     for first, second in zip(sta.field_invariants((V >> F).grade(2)), (a, b), strict=True):
         close(first, second, 1e-8)
 
@@ -278,9 +278,9 @@ def test_fields_of_symbols():
 def test_dtypes_and_batches():
     v = np.zeros((0, 3))
     assert sta.boost(STA, v).shape == (0,)
-    assert sta.from_lorentz_matrix(STA, np.zeros((0, 4, 4))).shape == (0,)
+    assert sta.rotor_from_lorentz_matrix(STA, np.zeros((0, 4, 4))).shape == (0,)
     single = np.array([0.5, 0, 0], dtype=np.float32)
-    for result in (sta.boost(STA, single), sta.rotation(STA, single, 0.5), sta.faraday(STA, single, single)):
+    for result in (sta.boost(STA, single), sta.rotor(STA, single, 0.5), sta.faraday(STA, single, single)):
         assert result.dtype == np.float32
     assert sta.event(STA, np.zeros((4, 1)), np.zeros((5, 3))).shape == (4, 5)
     assert sta.faraday(STA, np.zeros((4, 1, 3)), np.zeros((5, 3))).shape == (4, 5)
@@ -288,7 +288,7 @@ def test_dtypes_and_batches():
 
 @pytest.mark.parametrize("of", [sta.gamma, sta.rapidity, sta.velocity_of_rapidity, lambda v: sta.add_velocities(v, v),
                                 lambda v: sta.boost(STA, v).coefficients, lambda v: sta.four_velocity(STA, v).values,
-                                lambda v: sta.rotation(STA, v, 1).coefficients])  # fmt: skip
+                                lambda v: sta.rotor(STA, v, 1).coefficients])  # fmt: skip
 def test_exact_velocities_are_numbers(of):
     import sympy
 

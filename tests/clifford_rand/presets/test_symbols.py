@@ -77,16 +77,17 @@ def of_spacetime(a, b, c, t, r):
     alg, u, v, E, field = TIME, [a, b, 0], [0, c, a], [a, 1, b], [c, 0, r]
     event, other, observer = sta.event(alg, t, u), sta.event(alg, 5, v), sta.event(alg, 2, v)
     F, path = sta.faraday(alg, E, field), sta.event(alg, [0, 4, 9], [[0, 0, a], [b, 0, 0], [0, c, 0]])
-    V = sta.boost(alg, [a, 0, 0]) * sta.rotation(alg, [0, 0, 1], t)
-    matrix = sta.lorentz_matrix(sta.rotation(alg, [0, 0, 1], t))
+    V = sta.boost(alg, [a, 0, 0]) * sta.rotor(alg, [0, 0, 1], t)
+    matrix = sta.rotor_to_lorentz_matrix(sta.rotor(alg, [0, 0, 1], t))
     return {
         "event": lambda: sta.event(alg, t, u), "four_velocity": lambda: sta.four_velocity(alg, u),
         "velocity": lambda: sta.velocity(observer), "gamma": lambda: sta.gamma(u), "rapidity": lambda: sta.rapidity(u),
         "velocity_of_rapidity": lambda: sta.velocity_of_rapidity(u),
         "add_velocities": lambda: sta.add_velocities(u, v), "boost": lambda: sta.boost(alg, u),
-        "boost_to": lambda: sta.boost_to(observer), "rotation": lambda: sta.rotation(alg, E, t),
-        "boost_and_rotation": lambda: sta.boost_and_rotation(V), "lorentz_matrix": lambda: sta.lorentz_matrix(V),
-        "from_lorentz_matrix": lambda: sta.from_lorentz_matrix(alg, matrix),
+        "boost_to": lambda: sta.boost_to(observer), "rotor": lambda: sta.rotor(alg, E, t),
+        "boost_and_rotation": lambda: sta.boost_and_rotation(V),
+        "rotor_to_lorentz_matrix": lambda: sta.rotor_to_lorentz_matrix(V),
+        "rotor_from_lorentz_matrix": lambda: sta.rotor_from_lorentz_matrix(alg, matrix),
         "spacetime_split": lambda: sta.spacetime_split(event, observer),
         "time_and_space": lambda: sta.time_and_space(event, observer), "interval": lambda: sta.interval(event, other),
         "proper_time": lambda: sta.proper_time(path), "faraday": lambda: sta.faraday(alg, E, field),

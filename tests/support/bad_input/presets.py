@@ -25,7 +25,7 @@ CIRCLED = np.array([[2.0, 0, 1], [0, 2.1, 1], [-2, 0, 1.1], [0, -2, 1]])
 EVENT, VELOCITY = sta.event(STA, 5.0, [3.0, 0, 1]), np.array([0.6, 0.1, 0])
 FOUR = sta.four_velocity(STA, VELOCITY)
 FARADAY = sta.faraday(STA, [2.0, 0, 1], [0.0, 1, 3])
-BOOST = sta.boost(STA, VELOCITY) * sta.rotation(STA, [0.0, 0, 1], 0.5)
+BOOST = sta.boost(STA, VELOCITY) * sta.rotor(STA, [0.0, 0, 1], 0.5)
 DUAL_RTOL = DUAL | RTOL
 
 
@@ -153,11 +153,11 @@ CALLS = catalogue({
     "sta.field_invariants sta.stress_energy_tensor": good(element(FARADAY)),
     "sta.lorentz_force": good(element(FARADAY), element(FOUR), numbers(3.0)),
     "sta.boost sta.four_velocity": good(thing(STA), point(VELOCITY)),
-    "sta.boost_and_rotation sta.lorentz_matrix": good(element(BOOST)),
+    "sta.boost_and_rotation sta.rotor_to_lorentz_matrix": good(element(BOOST)),
     "sta.boost_to": good(element(FOUR)),
     "sta.event": good(thing(STA), numbers(5.0), point([3.0, 0, 4])),
-    "sta.from_lorentz_matrix": good(thing(STA), numbers(np.diag([1.0, -1, -1, 1])), **RTOL),
-    "sta.rotation": good(thing(STA), point([0.0, 0.6, 0.8]), numbers(0.5)),
+    "sta.rotor_from_lorentz_matrix": good(thing(STA), numbers(np.diag([1.0, -1, -1, 1])), **RTOL),
+    "sta.rotor": good(thing(STA), point([0.0, 0.6, 0.8]), numbers(0.5)),
     "sta.spacetime_split sta.time_and_space": good(element(EVENT), element(FOUR, missing="right")),
     "sta.add_velocities": good(point([0.5, 0.1, 0]), point([0.3, 0, 0.2])),
     "sta.gamma sta.rapidity": good(point(VELOCITY)),
