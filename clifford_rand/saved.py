@@ -27,7 +27,7 @@ _DTYPES = ("float32", "float64", "complex64", "complex128", "int64", "int8")
 _EXACT = "exact"  # Python integers and fractions, as decimal text
 
 
-def save(path: str | os.PathLike[str], A: Multivector) -> None:
+def save(A: Multivector, path: str | os.PathLike[str]) -> None:
     """Write a multivector, or a batch, with its algebra to a file; `load` gives an equal one.
 
     The metric, the names of the basis vectors, grades, blades, dtype and batch axes are kept, and every bit of the
@@ -35,11 +35,11 @@ def save(path: str | os.PathLike[str], A: Multivector) -> None:
 
     Parameters
     ----------
+    A : Multivector
+        Of numbers or fractions.
     path : path that ends in .npz or .json
         NPZ is binary, for large batches: ``numpy.load`` reads its ``coefficients``. JSON is text that any language
         reads: ``coefficients`` has a flat list, complex numbers as two reals; "nan", "inf" and fractions are text.
-    A : Multivector
-        Of numbers or fractions.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def save(path: str | os.PathLike[str], A: Multivector) -> None:
     >>> file = Path(tempfile.mkdtemp()) / "motors.npz"
     >>> alg = cr.Algebra.pga(3)
     >>> motors = (0.5 * alg.e12 + alg.bivector(np.eye(6)[:4])).exp()
-    >>> cr.save(file, motors)
+    >>> cr.save(motors, file)
     >>> cr.load(file) == motors, cr.load(file).algebra
     (array([ True,  True,  True,  True]), Algebra.pga(3))
     """
@@ -112,7 +112,7 @@ def load(path: str | os.PathLike[str]) -> Multivector:
 def _checked_path(path: str | os.PathLike[str], owner: str) -> Any:
     rule = "a file name that ends in .npz or .json"
     if isinstance(path, Multivector):
-        raise fail("path", owner, rule, describe("a multivector"), "It comes first: save(path, A).")
+        raise fail("path", owner, rule, describe("a multivector"), "It comes second: save(A, path).")
     file = check_path(path, "path", owner)
     if file.suffix.lower() not in (".npz", ".json"):
         raise fail("path", owner, rule, str(file))

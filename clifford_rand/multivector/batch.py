@@ -349,7 +349,7 @@ INSTEAD = {
     "det": "A.left_matrix() is A as a matrix.",
     **dict.fromkeys(("copyto", "put"), "A multivector is a value: A.replace makes another."),
     **dict.fromkeys(("putmask", "place"), "A multivector is a value: np.where and A.replace make another."),
-    **dict.fromkeys(("save", "savez"), "cr.save(path, A) writes the file."),
+    **dict.fromkeys(("save", "savez"), "cr.save(A, path) writes the file."),
     **dict.fromkeys(
         ("max", "min", "amax", "amin", "argmax", "argmin", "sort", "argsort", "median", "std", "var"),
         "Multivectors have no order; A.norm() and A['e12'] are arrays of numbers.",

@@ -40,7 +40,7 @@ TOL = tolerance(1e-9)
 
 
 def _file():
-    cr.save("good.json", V)
+    cr.save(V, "good.json")
     return "good.json"
 
 
@@ -384,7 +384,7 @@ CALLS = catalogue({
         element(ROTOR), element(OTHER_ROTOR),
         numbers(np.array([0.2, 0.5]), every="right", NaN="other", infinity="other"), shortest=flag(True),
     ),
-    "cr.save": good(path("multivector.npz"), element(V, a_number="refused")),
+    "cr.save": good(element(V, a_number="refused"), path("multivector.npz")),
     "cr.load": good(path(Made(_file))),
     "draw.scene": good(
         thing([ALG.e1, ALG.e2], an_array="right"), colors=thing(["red", "blue"], missing="right", a_number="right"),
