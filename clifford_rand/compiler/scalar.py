@@ -194,7 +194,7 @@ class TracedScalar:
     __complex__ = __int__ = __float__
 
     def __index__(self) -> int:
-        raise TraceError("it uses an argument as an integer; name that argument in `static`")
+        raise TraceError("it uses an argument as an integer; name that argument in `static_argnames`")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

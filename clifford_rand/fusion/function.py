@@ -55,7 +55,8 @@ class FusedFunction:
         )
         unknown = [name for name in static if name not in self._signature.parameters]
         if unknown:
-            raise fail("static", "fused", f"among the arguments {', '.join(self._signature.parameters)}", unknown[0])
+            rule = f"among the arguments {', '.join(self._signature.parameters)}"
+            raise fail("static_argnames", "fused", rule, unknown[0])
         self._static = static
         self._kernels: dict[Any, FusedKernel | str] = {}
         self._latest: FusedKernel | None = None
@@ -250,10 +251,10 @@ def _unpickled(function: Callable[..., Any], backend: str, static: tuple[str, ..
 def fused(function: Callable[..., Any]) -> FusedFunction: ...
 @overload
 def fused(
-    *, backend: str = ..., static: str | Sequence[str] = ...
+    *, backend: str = ..., static_argnames: str | Sequence[str] = ...
 ) -> Callable[[Callable[..., Any]], FusedFunction]: ...
 def fused(
-    function: Callable[..., Any] | None = None, *, backend: str = "numba", static: str | Sequence[str] = ()
+    function: Callable[..., Any] | None = None, *, backend: str = "numba", static_argnames: str | Sequence[str] = ()
 ) -> Any:
     """Return a function of multivectors that is compiled as one loop over samples, without temporaries.
 
@@ -271,7 +272,7 @@ def fused(
         is read once. It returns multivectors, scalars, or tuples and lists of them.
     backend : {"numba", "numpy"}
         "numpy" runs the same terms on whole arrays, and never compiles; without Numba both do.
-    static : str or sequence of str
+    static_argnames : str or sequence of str
         Names of numbers that are part of the code: exponents, or how often a step is repeated.
 
     Returns
@@ -319,9 +320,11 @@ def fused(
     """
     check_choice(backend, "backend", "fused", BACKENDS)
     rule = "names of arguments of the function"
-    names = (static,) if isinstance(static, str) else tuple(check_listed(static, "static", "fused", rule))
+    if isinstance(static_argnames, str):
+        static_argnames = (static_argnames,)
+    names = tuple(check_listed(static_argnames, "static_argnames", "fused", rule))
     if not all(isinstance(name, str) for name in names):
-        raise fail("static", "fused", rule, static)
+        raise fail("static_argnames", "fused", rule, static_argnames)
     if function is None:
         return lambda f: FusedFunction(f, backend, names)
     return FusedFunction(function, backend, names)

@@ -143,7 +143,8 @@ class TracedMultivector(LinearMaps, Untraced):
 
     def __pow__(self, exponent: Any) -> Any:
         if isinstance(exponent, bool) or not isinstance(exponent, int | np.integer):
-            raise TraceError('an exponent is not an integer constant; an argument n becomes one by static="n"')
+            reason = 'an exponent is not an integer constant; an argument n becomes one by static_argnames="n"'
+            raise TraceError(reason)
         result, base = self.of({0: self.trace.graph.constant(1)}), self if exponent >= 0 else self.inv()
         for bit in bin(abs(int(exponent)))[:1:-1]:
             result = result * base if bit == "1" else result

@@ -261,7 +261,7 @@ OF_WRONG_TYPES = [
     (lambda x: ALG.multivector({"e1": x}), "other", "(gp|Multivector)"),
     (lambda x: ALG.convert(cr.Algebra(2).e1, x), "mapping", "convert"),
     (lambda x: cr.Multivector(x, V.keys, [1.0, 2, 3]), "algebra", "Multivector"),
-    (lambda x: cr.fused(lambda a: a, static=x), "static", "fused"),
+    (lambda x: cr.fused(lambda a: a, static_argnames=x), "static_argnames", "fused"),
     (lambda x: cr.SJLT(2, 3, rng=0).toarray(x), "dtype", "toarray"),
 ]
 

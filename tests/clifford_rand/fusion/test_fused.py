@@ -281,7 +281,7 @@ class TestScalars:
 
     def test_static_arguments_are_part_of_the_code(self):
         alg = ALGEBRAS["Cl(3)"]
-        fused = cr.fused(lambda a, n, flag=True: a**n if flag else a, backend="numpy", static="n")
+        fused = cr.fused(lambda a, n, flag=True: a**n if flag else a, backend="numpy", static_argnames="n")
         a = alg("1.0 + 2*e12")
         assert _is_same(fused(a, 3), a**3)
         assert _is_same(fused(a, n=2), a**2)
@@ -482,8 +482,8 @@ class TestFallback:
 
     def test_an_exponent_that_is_an_argument_is_to_be_static(self):
         a = ALGEBRAS["Cl(3)"]("1.0*e1 + 2*e2")
-        assert 'static="n"' in self._reason(lambda a, n: a**n, a, 3)
-        power = cr.fused(lambda a, n: a**n, static="n", backend="numpy")
+        assert 'static_argnames="n"' in self._reason(lambda a, n: a**n, a, 3)
+        power = cr.fused(lambda a, n: a**n, static_argnames="n", backend="numpy")
         assert power(a, 3).isclose(a**3)
         assert power.fallback_reason is None
 
@@ -501,7 +501,7 @@ class TestFallback:
         assert "branches on a value" in reason(lambda a: a if a.norm() > 1 else -a, a)
         assert "float of an argument's value" in reason(lambda a: a * float(a["e1"]), a)
         assert "pass it as one" in reason(lambda a: a * batch, a)
-        assert "name that argument in `static`" in reason(lambda a, n: ([a] * n)[0], a, 2)
+        assert "name that argument in `static_argnames`" in reason(lambda a, n: ([a] * n)[0], a, 2)
         assert "uses .vector_matrix" in reason(lambda a: a * a.vector_matrix()[0, 0], a)
         assert "returns a dict" in reason(lambda a: {"a": a}, a)
         assert "takes a part of the batch" in reason(lambda a: a[0], batch)
@@ -588,7 +588,10 @@ class TestFallback:
         refused(
             "'backend' parameter of fused must be one of 'numba', 'numpy'", lambda: cr.fused(lambda a: a, backend="c")
         )
-        refused("'static' parameter of fused must be among the arguments a", lambda: cr.fused(lambda a: a, static="b"))
+        refused(
+            "'static_argnames' parameter of fused must be among the arguments a",
+            lambda: cr.fused(lambda a: a, static_argnames="b"),
+        )
         refused("not called yet", lambda: cr.fused(lambda a: a).source())
         refused("missing a required argument", lambda: cr.fused(lambda a: a)(), error=TypeError)
 

@@ -34,7 +34,7 @@ local = (lambda: cr.fused(lambda B, x: B * x * ~B))()
 
 class Holder:
     @staticmethod
-    @cr.fused(static="power")
+    @cr.fused(static_argnames="power")
     def turned(B, x, power=1):
         return B**power * x * ~B
 
@@ -88,7 +88,7 @@ def test_pickles_and_copies(tmp_path, monkeypatch):
     assert pickle.loads(pickle.dumps(module.renamed)) is twin
     with pytest.raises(Exception, match=r"Can't pickle .*lambda"):  # as every local function
         pickle.dumps(module.local)
-    local = cr.fused(lambda B, x, n: B * x * n, static="n")
+    local = cr.fused(lambda B, x, n: B * x * n, static_argnames="n")
     there = pytest.importorskip("cloudpickle").loads(pytest.importorskip("cloudpickle").dumps(local))
     B, x = module.arguments[0]
     assert there(B, x, 2).isclose(2 * B * x).all()

@@ -354,9 +354,9 @@ CALLS = catalogue({
     "cr.fused": [
         through(lambda a, b: cr.fused(lambda a, b: a * b, backend="numpy")(a, b), owner(V), owner(W)),
         through(
-            lambda how, backend, static: cr.fused(how, backend=backend, static=static)(V, W),
+            lambda how, backend, static_argnames: cr.fused(how, backend=backend, static_argnames=static_argnames)(V, W),
             function(lambda a, b: a * b, missing="left out"),
-            backend=word("numpy"), static=names((), empty_list="right"),
+            backend=word("numpy"), static_argnames=names((), empty_list="right"),
         ),
     ],
     "cr.geometric_derivative": [
