@@ -26,7 +26,7 @@ class SketchedInner(NamedTuple):
         Standard error of the estimate over its absolute value, from its repetitions; NaN for one repetition, inf where
         the estimate is 0 but its repetitions are not. The estimates are skewed: two standard errors on both sides cover
         60 to 95 % only; see `interval`.
-    signs, logs : ndarray (repeats, ...)
+    signs, logs : ndarray (n_repeats, ...)
         Signs and logarithms of the single estimates, of which this is the mean.
     """
 
@@ -71,7 +71,7 @@ class SketchedInner(NamedTuple):
             return tuple(np.where(end == 0, 0.0, end * scale)[()] for end in (low, high))  # type: ignore[return-value]
 
 
-def sketched_inner(A: ArrayLike, B: ArrayLike, S: Sketch, *, repeats: int = 1) -> SketchedInner:
+def sketched_inner(A: ArrayLike, B: ArrayLike, S: Sketch, *, n_repeats: int = 1) -> SketchedInner:
     r"""Estimate the inner product det(A Bᵀ) of two k-blades from their sketched factors, without bias.
 
     .. math:: \frac{1}{c_k} \det(A S^T S B^T), \qquad \mathbb E \det(A S^T S B^T) = c_k \det(A B^T).
@@ -93,7 +93,7 @@ def sketched_inner(A: ArrayLike, B: ArrayLike, S: Sketch, *, repeats: int = 1) -
         Factors as rows, k ≤ r; batch axes broadcast.
     S : Sketch (r, d)
         One with a known c_k.
-    repeats : int
+    n_repeats : int
         Number of independent sketches whose estimates are averaged: S and others that S.seed determines. From 2 on the
         error is estimated.
 
@@ -115,7 +115,7 @@ def sketched_inner(A: ArrayLike, B: ArrayLike, S: Sketch, *, repeats: int = 1) -
     Examples
     --------
     >>> A = np.random.default_rng(0).standard_normal((2, 400))
-    >>> estimate = cr.sketched_inner(A, A, cr.GaussianSketch(100, 400, rng=0), repeats=20)
+    >>> estimate = cr.sketched_inner(A, A, cr.GaussianSketch(100, 400, rng=0), n_repeats=20)
     >>> exact, (low, high) = np.linalg.det(A @ A.T), estimate.interval(0.99)
     >>> bool(abs(estimate.value - exact) < 4 * estimate.error), bool(low < exact < high)
     (True, True)
@@ -135,7 +135,7 @@ def sketched_inner(A: ArrayLike, B: ArrayLike, S: Sketch, *, repeats: int = 1) -
     rows_a, log_a = scaled_factors(A)
     rows_b, log_b = scaled_factors(B)
     signs, logs = [], []
-    for sketch in redraws(S, check_integer(repeats, "repeats", owner)):
+    for sketch in redraws(S, check_integer(n_repeats, "n_repeats", owner)):
         left, right = (rows_a @ sketch.T).astype(np.float64), (rows_b @ sketch.T).astype(np.float64)
         sign, log_abs = np.linalg.slogdet(left @ np.swapaxes(right, -1, -2))
         signs.append(sign)
@@ -208,7 +208,7 @@ class SketchedVolume(NamedTuple):
         Estimate of log √det(A Aᵀ); -inf where the sketched rows are dependent.
     log_error : ndarray (...) or scalar
         Its standard error. For a Gaussian sketch known in closed form; for others from the repetitions, NaN for one.
-    logs : ndarray (repeats, ...)
+    logs : ndarray (n_repeats, ...)
         Logarithms of the single estimates of det(A Aᵀ), from which this one is made.
     skewness, kurtosis : float or None
         Skewness and excess kurtosis of the estimate, where they are known: of a Gaussian sketch.
@@ -275,7 +275,7 @@ def sketched_volume(
     A: ArrayLike,
     S: Sketch | int,
     *,
-    repeats: int = 8,
+    n_repeats: int = 8,
     rng: np.random.Generator | int | None = None,
     rtol: float | None = None,
 ) -> SketchedVolume:
@@ -296,7 +296,7 @@ def sketched_volume(
         Vectors as rows, k ≤ r.
     S : Sketch (r, d), or int
         An integer r stands for ``GaussianSketch(r, d, rng=rng)``.
-    repeats : int
+    n_repeats : int
         Number of sketches: S and others that S.seed determines.
     rng : Generator, int or None
         Draws the Gaussian sketch where ``S`` is an integer.
@@ -331,7 +331,7 @@ def sketched_volume(
         as_generator(rng, owner)  # it draws nothing here, and still is one
     check_factors(A, S, owner)
     k, r = A.shape[-2], S.shape[0]
-    m = check_integer(repeats, "repeats", owner)
+    m = check_integer(n_repeats, "n_repeats", owner)
     tolerance = check_rtol(rtol, max(r, 4), A.dtype, owner)
     gaussian = isinstance(S, GaussianSketch)
     bias, variance = log_volume_moments(k, r) if gaussian else (S.log_minor_constant(k) / 2, math.nan)

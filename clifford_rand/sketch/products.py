@@ -251,7 +251,7 @@ class NearestToSpan(NamedTuple):
 
     Attributes
     ----------
-    rows, residual : ndarray (count,)
+    rows, residual : ndarray (n_rows,)
         Indices of rows of X by ascending ``estimate``, and their exact distances to the span.
     estimate : ndarray (n,)
         The sketched distances of all rows, the exact ones without a sketch.
@@ -263,7 +263,7 @@ class NearestToSpan(NamedTuple):
 
 
 def nearest_to_span(
-    X: ArrayLike, A: ArrayLike, S: Sketch | NDArray[Any] | None = None, *, count: int = 1, rtol: float | None = None
+    X: ArrayLike, A: ArrayLike, S: Sketch | NDArray[Any] | None = None, *, n_rows: int = 1, rtol: float | None = None
 ) -> NearestToSpan:
     r"""Return the rows of ``X`` nearest to the span of the rows of ``A``.
 
@@ -282,7 +282,7 @@ def nearest_to_span(
         Vectors that span the subspace; they may be dependent.
     S : Sketch or ndarray (r, d), optional
         Without one the distances are exact.
-    count : int
+    n_rows : int
         Number of rows to return, at most n.
     rtol : float, optional
         Singular values of A, its rows scaled to peak 1, up to ``rtol`` times the largest count as 0. Default: 64·d·eps
@@ -295,7 +295,7 @@ def nearest_to_span(
 
     Examples
     --------
-    >>> cr.nearest_to_span([[0, 0, 1.0], [5, 2, 0.5], [1, 1, -3]], [[1, 0, 0], [1, 1, 0]], count=2)
+    >>> cr.nearest_to_span([[0, 0, 1.0], [5, 2, 0.5], [1, 1, -3]], [[1, 0, 0], [1, 1, 0]], n_rows=2)
     NearestToSpan(rows=array([1, 0]), residual=array([0.5, 1. ]), estimate=array([1. , 0.5, 3. ]))
     """
     owner = "nearest_to_span"
@@ -304,7 +304,7 @@ def nearest_to_span(
         raise fail("A", owner, "of shape (k, d)", describe(f"shape {A.shape}"))
     if X.ndim != 2 or not len(X) or X.shape[1] != A.shape[1]:
         raise fail("X", owner, f"of shape (n, {A.shape[1]}) with n ≥ 1", describe(f"shape {X.shape}"))
-    count = check_integer(count, "count", owner, high=len(X), hint="X has no more rows.")
+    n_rows = check_integer(n_rows, "n_rows", owner, high=len(X), hint="X has no more rows.")
     if S is not None:
         check_factors(A, S, owner, below=1)
     dtype = np.result_type(X, A)
@@ -313,7 +313,7 @@ def nearest_to_span(
     exact_basis = _basis(rows, tolerance)
     basis = exact_basis if S is None else _basis(np.asarray(rows @ S.T), tolerance)
     estimate = _distances(X, S, basis, dtype)
-    index = np.argsort(estimate, kind="stable")[:count]
+    index = np.argsort(estimate, kind="stable")[:n_rows]
     exact = estimate[index] if S is None else _distances(X[index], None, exact_basis, dtype)
     return NearestToSpan(index, exact, estimate)
 

@@ -15,7 +15,7 @@ exact = cr.Blade(A).log_norm()
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 missed = 0
 for seed in range(60):
-    estimate = cr.sketched_volume(A, cr.GaussianSketch(100, 1000, rng=seed), repeats=1)
+    estimate = cr.sketched_volume(A, cr.GaussianSketch(100, 1000, rng=seed), n_repeats=1)
     low, high = estimate.interval(0.95)
     missed += not low <= exact <= high
     axes.plot([seed, seed], [low, high], color="tab:blue" if low <= exact <= high else "tab:red")

@@ -168,7 +168,7 @@ def sketched(d):
     M, M_short = S.toarray(), short.toarray()
     pair = lambda: slogdet((A @ M.T) @ (B @ M.T).T)  # noqa: E731
     yield "sketched_inner", "slogdet, dense", lambda: cr.sketched_inner(A, B, S), pair
-    yield "sketched_volume", "slogdet of Gram", lambda: cr.sketched_volume(A, G, repeats=1), lambda: slogdet(A @ A.T)
+    yield "sketched_volume", "slogdet of Gram", lambda: cr.sketched_volume(A, G, n_repeats=1), lambda: slogdet(A @ A.T)
     yield "sketched_wedge", "dense", lambda: cr.sketched_wedge(A, S), lambda: A @ M.T
     yield "sketched_star", "dense, qr", lambda: cr.sketched_star(A, S), lambda: qr((A @ M.T).T, mode="complete")
     yield "sketched_cross", "dense, svd", lambda: cr.sketched_cross(A, short), lambda: svd(A @ M_short.T)

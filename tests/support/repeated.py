@@ -192,9 +192,9 @@ def sketches(size):
     for name, make in MAKERS.items():
         S = make(64, d, 5)
         found.add(S @ X.T, X @ S.T, S.T @ (S @ A.T))
-        found.add(nearest_to_span(X, A, S, count=5).rows)
+        found.add(nearest_to_span(X, A, S, n_rows=5).rows)
         if S.has_exchangeable_rows and name != "SJLT2":  # whose minors have no closed form
-            inner, volume = sketched_inner(A, B, S, repeats=4), sketched_volume(A, S)
+            inner, volume = sketched_inner(A, B, S, n_repeats=4), sketched_volume(A, S)
             found.add(inner.value, inner.error, volume.log_volume, volume.log_error)
     found.add(sketched_leverage_scores(X[:, :20], MAKERS["SJLT"](60, len(X), 5)))
     return found

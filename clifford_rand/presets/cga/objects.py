@@ -264,7 +264,7 @@ def round_about(
 
 def sample(
     X: Object,
-    count: int | Sequence[int] = 64,
+    n_points: int | Sequence[int] = 64,
     *,
     extent: ArrayLike = 1.0,
     around: ArrayLike | None = None,
@@ -280,7 +280,7 @@ def sample(
     ----------
     X : Multivector or Classified
         Objects of one kind: a batch has circles, or lines, not both.
-    count : int or sequence of int, default=64
+    n_points : int or sequence of int, default=64
         How many values of each parameter: one for circles and lines, two for spheres and planes.
     extent : float or array
         Half the length that is shown of lines and planes.
@@ -291,7 +291,7 @@ def sample(
 
     Returns
     -------
-    ndarray or tensor (..., count_1, …, count_p, n)
+    ndarray or tensor (..., n_1, …, n_p, n)
         p = 0 for points; point pairs are (..., 2, n).
 
     Raises
@@ -312,7 +312,7 @@ def sample(
         return middle
     m, n = U.shape[-2:]
     p = m if kind == FLAT else m - 1
-    counts = (count,) * p if count.__class__ is int and count > 0 else _counts(count, p)
+    counts = (n_points,) * p if n_points.__class__ is int and n_points > 0 else _counts(n_points, p)
     weights, grid = _weights(kind, m, counts)
     centers = [] if kind != FLAT or around is None else [coordinates_of(around, n, "around", "sample")]
     middle, scale, U, weights, *centers = of_one_library([middle, scale, U, weights, *centers])
@@ -343,18 +343,18 @@ def _shown(X: Any, extent: ArrayLike, *, dual: bool, rtol: float | None) -> tupl
     return kind, objects.location, half if kind == FLAT else np.asanyarray(objects.radius), U
 
 
-def _counts(count: Any, p: int) -> tuple[int, ...]:
+def _counts(n_points: Any, p: int) -> tuple[int, ...]:
     rule = f"one number of points, or {p}"
-    listed = [count] * p if is_whole(count) else check_listed(count, "count", "sample", rule)
+    listed = [n_points] * p if is_whole(n_points) else check_listed(n_points, "n_points", "sample", rule)
     if len(listed) != p:
-        raise fail("count", "sample", rule, describe(f"{len(listed)} numbers"))
-    return tuple(check_integer(size, "count", "sample") for size in listed)
+        raise fail("n_points", "sample", rule, describe(f"{len(listed)} numbers"))
+    return tuple(check_integer(size, "n_points", "sample") for size in listed)
 
 
 @functools.lru_cache(maxsize=16)
 def _weights(kind: str, m: int, counts: tuple[int, ...]) -> tuple[NDArray[Any], tuple[int, ...]]:
     """Return coordinates (N, m) and their grid: from -1 to 1 in flats, both points of a pair, or a unit sphere."""
-    check_fits(8 * (len(counts) + 2) ** 2 * math.prod(counts), "count", "sample")
+    check_fits(8 * (len(counts) + 2) ** 2 * math.prod(counts), "n_points", "sample")
     if kind == FLAT:
         ranges = [np.linspace(-1.0, 1.0, size) for size in counts]
         points = np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1) if ranges else np.zeros((0,))

@@ -252,14 +252,15 @@ def test_what_is_no_blade_is_refused(null):
 
 @pytest.mark.parametrize(
     ("given", "name"),
-    [({"count": None}, "count"), ({"count": 2.5}, "count"), ({"count": 10**12}, "count"), ({"count": 10**400}, "count"),
-     ({"extent": None}, "extent"), ({"extent": "wide"}, "extent"), ({"extent": -1.0}, "extent")],
+    [({"n_points": None}, "n_points"), ({"n_points": 2.5}, "n_points"), ({"n_points": 10**12}, "n_points"),
+     ({"n_points": 10**400}, "n_points"), ({"extent": None}, "extent"), ({"extent": "wide"}, "extent"),
+     ({"extent": -1.0}, "extent")],
 )  # fmt: skip
 def test_samples_are_of_counted_points_and_some_extent(given, name):
     alg = CGA[3, False]
     for X in (cga.circle(alg, [1, 2, 3], 2, [0, 0, 1]), cga.line(alg, [1, 2, 3], direction=[0, 0, 1])):
         with pytest.raises(cr.ArgumentError, match=f"'{name}' parameter of sample"):
-            cga.sample(X, **({"count": 4} | given))
+            cga.sample(X, **({"n_points": 4} | given))
 
 
 @pytest.mark.parametrize("measure", [cga.radius, cga.radius_squared])

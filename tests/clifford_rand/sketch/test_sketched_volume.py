@@ -123,7 +123,7 @@ def test_standard_error_of_repetitions(kind):
     # Leverage: by its intervals, as below; 9 of 20 that do not cover have probability 3e-5.
     A, B = gaussian(0, 2, 40), gaussian(0, 2, 40) + 0.3 * gaussian(1, 2, 40)
     exact = np.linalg.det(A @ B.T)
-    estimates = [cr.sketched_inner(A, B, MAKERS[kind](30, 40, seed), repeats=40) for seed in range(20)]
+    estimates = [cr.sketched_inner(A, B, MAKERS[kind](30, 40, seed), n_repeats=40) for seed in range(20)]
     values, errors = (np.array([getattr(estimate, name) for estimate in estimates]) for name in ("value", "error"))
     if kind == "Leverage":
         low, high = np.array([estimate.interval() for estimate in estimates]).T
@@ -136,19 +136,19 @@ def test_standard_error_of_repetitions(kind):
 def test_inner_product_in_batches_scales_and_precisions():
     S = GaussianSketch(60, 80, rng=0)
     A, B = gaussian(0, 4, 1, 3, 80), gaussian(1, 5, 3, 80)
-    batch = cr.sketched_inner(A, B, S, repeats=3)
+    batch = cr.sketched_inner(A, B, S, n_repeats=3)
     assert batch.value.shape == (4, 5)
-    member = cr.sketched_inner(A[2, 0], B[4], S, repeats=3)
+    member = cr.sketched_inner(A[2, 0], B[4], S, n_repeats=3)
     np.testing.assert_allclose(member.value, batch.value[2, 4], rtol=1e-9)
     np.testing.assert_allclose(member.error, batch.error[2, 4], rtol=1e-9)
     for scale in (1e150, 1e-150):
-        scaled = cr.sketched_inner(scale * A, B, S, repeats=3)
+        scaled = cr.sketched_inner(scale * A, B, S, n_repeats=3)
         np.testing.assert_allclose(scaled.logabs, batch.logabs + 3 * np.log(scale), rtol=1e-12)
         np.testing.assert_allclose(scaled.relative_error, batch.relative_error, rtol=1e-8)
         assert np.array_equal(scaled.sign, batch.sign)
-    single = cr.sketched_inner(A.astype(np.float32), B.astype(np.float32), S, repeats=3)
+    single = cr.sketched_inner(A.astype(np.float32), B.astype(np.float32), S, n_repeats=3)
     np.testing.assert_allclose(single.value, batch.value, rtol=0, atol=1e-3 * np.abs(batch.value).max())
-    zero = cr.sketched_inner(np.zeros((2, 80)), B[0, :2], S, repeats=2)
+    zero = cr.sketched_inner(np.zeros((2, 80)), B[0, :2], S, n_repeats=2)
     assert (zero.value, zero.logabs, zero.error) == (0, -np.inf, 0)
     large = cr.sketched_inner(gaussian(0, 300, 5000), gaussian(0, 300, 5000), SJLT(2000, 5000, rng=0))
     assert 700 < large.logabs < np.inf  # its value is no float64
@@ -173,7 +173,7 @@ def test_volume_within_its_error(kind):
     # errors are passed by 1 in 170. Its intervals of 0.95 cover 0.917: 7 of 12 that do not have probability 2e-5.
     A = gaussian(0, 4, 64)
     exact = 0.5 * np.linalg.slogdet(A @ A.T)[1]
-    estimates = [cr.sketched_volume(A, MAKERS[kind](40, 64, seed), repeats=20) for seed in range(12)]
+    estimates = [cr.sketched_volume(A, MAKERS[kind](40, 64, seed), n_repeats=20) for seed in range(12)]
     values, errors = (
         np.array([getattr(estimate, name) for estimate in estimates]) for name in ("log_volume", "log_error")
     )
@@ -187,7 +187,7 @@ def test_volume_within_its_error(kind):
     sketched = A @ S.toarray().T
     raw = 0.5 * np.linalg.slogdet(sketched @ sketched.T)[1]
     bias = log_volume_moments(4, 40)[0] if kind == "Gaussian" else 0.5 * S.log_minor_constant(4)
-    np.testing.assert_allclose(cr.sketched_volume(A, S, repeats=1).log_volume, raw - bias, rtol=1e-12)
+    np.testing.assert_allclose(cr.sketched_volume(A, S, n_repeats=1).log_volume, raw - bias, rtol=1e-12)
 
 
 def test_volume_in_batches_scales_and_precisions():
@@ -203,10 +203,10 @@ def test_volume_in_batches_scales_and_precisions():
     np.testing.assert_allclose(single.log_volume, batch.log_volume, rtol=1e-5)
     A[0, 3] = A[0, 1] - 2 * A[0, 2]
     assert np.isneginf(cr.sketched_volume(A, 50, rng=4).log_volume).tolist() == [True, False, False]
-    assert np.isneginf(cr.sketched_volume(A[0], SparseSign(50, 100, rng=0), repeats=3).log_volume)
+    assert np.isneginf(cr.sketched_volume(A[0], SparseSign(50, 100, rng=0), n_repeats=3).log_volume)
     large = gaussian(0, 40, 5000)  # of the seed of the sketch, which draws other numbers
     exact = 0.5 * np.linalg.slogdet(large @ large.T)[1]
-    estimate = cr.sketched_volume(large, 400, rng=0, repeats=4)
+    estimate = cr.sketched_volume(large, 400, rng=0, n_repeats=4)
     assert abs(estimate.log_volume - exact) < 5 * estimate.log_error  # 6e-7
     assert estimate.log_error < 0.13
 
@@ -268,7 +268,7 @@ def test_star_scales_precisions_and_plain_matrices():
 def test_nearest_to_span_against_least_squares():
     X, A = gaussian(0, 30, 12), gaussian(1, 4, 12)
     exact = np.array([np.linalg.norm(x - A.T @ np.linalg.lstsq(A.T, x, rcond=None)[0]) for x in X])
-    nearest = cr.nearest_to_span(X, A, count=5)
+    nearest = cr.nearest_to_span(X, A, n_rows=5)
     np.testing.assert_allclose(nearest.estimate, exact, rtol=1e-11)
     assert nearest.rows.tolist() == np.argsort(exact)[:5].tolist()
     np.testing.assert_array_equal(nearest.residual, nearest.estimate[nearest.rows])
@@ -290,7 +290,7 @@ def test_sketched_distances_obey_their_bound(kind):
     X, A = gaussian(0, 25, 300), gaussian(1, 3, 300)
     S = MAKERS[kind](120, 300, 2)
     exact = cr.nearest_to_span(X, A).estimate
-    nearest = cr.nearest_to_span(X, A, S, count=4)
+    nearest = cr.nearest_to_span(X, A, S, n_rows=4)
     worst = 0.0
     for x, distance, estimate in zip(X, exact, nearest.estimate, strict=True):
         U = np.linalg.svd(np.vstack([A, x]), full_matrices=False)[2]
@@ -349,7 +349,7 @@ def test_intervals_of_gaussian_volumes_have_equal_tails(k, r, m):
     # of a tail of 0.01 or less, 2 of one of 0.25: 0.02 leaves 6.
     logs = 0.5 * np.log(np.random.default_rng(k + r).chisquare(r - np.arange(k), size=(20_000, m, k))).sum(-1).mean(-1)
     mean = log_volume_moments(k, r)[0] + 0.5 * k * np.log(r)
-    estimate = cr.sketched_volume(np.eye(k, 200), r, repeats=m, rng=0)._replace(log_volume=logs - mean)
+    estimate = cr.sketched_volume(np.eye(k, 200), r, n_repeats=m, rng=0)._replace(log_volume=logs - mean)
     for confidence in (0.5, 0.9, 0.95, 0.99):
         low, high = estimate.interval(confidence)
         tail = (1 - confidence) / 2
@@ -360,22 +360,22 @@ def test_intervals_of_gaussian_volumes_have_equal_tails(k, r, m):
 def test_intervals_in_batches_scales_and_at_zero():
     S = SparseSign(30, 80, rng=0)
     A, B = gaussian(0, 4, 1, 3, 80), gaussian(1, 5, 3, 80)
-    inner = cr.sketched_inner(A, B, S, repeats=9)
+    inner = cr.sketched_inner(A, B, S, n_repeats=9)
     low, high = inner.interval(0.9)
     assert low.shape == high.shape == (4, 5)
     assert np.all((low < inner.value) & (inner.value < high))
-    member = cr.sketched_inner(A[2, 0], B[4], S, repeats=9).interval(0.9)
+    member = cr.sketched_inner(A[2, 0], B[4], S, n_repeats=9).interval(0.9)
     np.testing.assert_allclose(member, (low[2, 4], high[2, 4]), rtol=1e-9)
     wide = inner.interval(0.99)
     assert np.all((wide[0] < low) & (high < wide[1]))
-    scaled = cr.sketched_inner(2.0**40 * A, B, S, repeats=9).interval(0.9)
+    scaled = cr.sketched_inner(2.0**40 * A, B, S, n_repeats=9).interval(0.9)
     np.testing.assert_allclose(scaled, (2.0**120 * low, 2.0**120 * high), rtol=1e-9)
-    assert np.isnan(cr.sketched_inner(A, B, S, repeats=7).interval()).all()
-    assert cr.sketched_inner(np.zeros((2, 80)), B[0, :2], S, repeats=8).interval() == (0, 0)
-    volume = cr.sketched_volume(B, S, repeats=8)
+    assert np.isnan(cr.sketched_inner(A, B, S, n_repeats=7).interval()).all()
+    assert cr.sketched_inner(np.zeros((2, 80)), B[0, :2], S, n_repeats=8).interval() == (0, 0)
+    volume = cr.sketched_volume(B, S, n_repeats=8)
     low, high = volume.interval()
     assert np.all((low < volume.log_volume) & (volume.log_volume < high))
-    assert np.isneginf(cr.sketched_volume(np.zeros((2, 80)), S, repeats=8).interval()).all()
+    assert np.isneginf(cr.sketched_volume(np.zeros((2, 80)), S, n_repeats=8).interval()).all()
     for interval in (inner.interval, volume.interval, cr.sketched_volume(B, 30, rng=0).interval):
         for wrong in (0, 1, 95, "0.9", None):
             refused("'confidence' parameter of interval must be a number between 0", interval, wrong)
@@ -396,7 +396,7 @@ ERRORS = [
     (cr.sketched_inner, (A, NAN, S), r"'B' parameter of sketched_inner must be finite"),
     (cr.sketched_inner, (1j * A, A, S), r"'A' .* an array of real numbers\. Got dtype complex128"),
     (cr.sketched_inner, (A, A, np.ones((3, 8))), r"'S' parameter of sketched_inner must be a sketch"),
-    (lambda A: cr.sketched_inner(A, A, S, repeats=0), (A,), r"'repeats' .* sketched_inner must be an integer ≥ 1"),
+    (lambda A: cr.sketched_inner(A, A, S, n_repeats=0), (A,), r"'n_repeats' .* sketched_inner must be an integer ≥ 1"),
     (cr.sketched_inner, (A, A, SJLT(3, 8, 2)), r"expected minors are known\. .*SparseSign has one"),
     (cr.sketched_volume, (FOUR, 3), r"'A' parameter of sketched_volume .* with k ≤ 3"),
     (cr.sketched_volume, (NAN, 3), r"'A' parameter of sketched_volume must be finite"),
@@ -416,7 +416,7 @@ ERRORS = [
     (cr.sketched_star, (NAN, S), r"'A' parameter of sketched_star must be finite"),
     (cr.nearest_to_span, (A[:, :5], A), r"'X' parameter of nearest_to_span must be of shape \(n, 8\)"),
     (cr.nearest_to_span, (A, A[0]), r"'A' parameter of nearest_to_span must be of shape \(k, d\)"),
-    (lambda A: cr.nearest_to_span(A, A, count=3), (A,), r"'count' .* from 1 to 2\. Got 3 .* no more rows"),
+    (lambda A: cr.nearest_to_span(A, A, n_rows=3), (A,), r"'n_rows' .* from 1 to 2\. Got 3 .* no more rows"),
     (cr.nearest_to_span, (NAN, A), r"'X' parameter of nearest_to_span must be finite"),
     (cr.nearest_to_span, (A, FOUR[:3], S), r"'A' parameter of nearest_to_span .* k ≤ 2"),
 ]

@@ -101,17 +101,17 @@ CALLS = catalogue({
     "cr.sketched_star": good(rows(WIDE), thing(S), **_RTOL),
     "cr.sketched_wedge": good(rows(WIDE), thing(S)),
     "cr.sketched_inner": good(
-        rows(WIDE), rows(WIDE + 1), thing(S, an_array="right"), repeats=count(2, one="other", **PATIENT)
+        rows(WIDE), rows(WIDE + 1), thing(S, an_array="right"), n_repeats=count(2, one="other", **PATIENT)
     ),
     "cr.sketched_volume": [
-        good(rows(WIDE), thing(S, a_number="right"), repeats=count(3, one="other", **PATIENT), rng=rng(0), **_RTOL),
+        good(rows(WIDE), thing(S, a_number="right"), n_repeats=count(3, one="other", **PATIENT), rng=rng(0), **_RTOL),
         good(WIDE, count(6, **PATIENT), rng=0),
     ],
     "cr.sketched_leverage_scores": good(
         rows(RNG.standard_normal((12, 2))), thing(S), project=thing(None, missing="right"), **_RTOL
     ),
     "cr.nearest_to_span": [
-        good(rows(X53), rows(A23), count=count(2), **_RTOL),
+        good(rows(X53), rows(A23), n_rows=count(2), **_RTOL),
         good(RNG.standard_normal((5, 12)), WIDE, thing(S, missing="right")),
     ],
 })  # fmt: skip
