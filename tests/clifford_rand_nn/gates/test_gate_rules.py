@@ -257,7 +257,7 @@ LOW = np.outer(np.arange(1.0, 21.0), np.ones(6))
         ),
         ({"sketch": SJLT(3, 5, rng=0), "sketch_dim": 4}, "must be 3, 'auto' or None for a sketch of 3 rows. Got 4"),
         (
-            {"X": LOW, "sketch": SJLT(4, 6, rng=0), "rng": 0},
+            {"X": LOW, "sketch": SJLT(4, 6, rng=0), "random_state": 0},
             "small enough that cross products of sketched rows do not vanish",
         ),
         ({"mirror": 2}, "'mirror' parameter of sample_gates must be one of True, False"),
