@@ -59,7 +59,7 @@ def pairs_path(
     (4, np.int64(0), True)
     """
     check_integer(n_frames, "n_frames", "pairs_path", low=2)
-    options: dict[str, Any] = {"penalty": "l2", "subsample": subsample, "rng": seed}
+    options: dict[str, Any] = {"penalty": "l2", "subsample": subsample, "random_state": seed}
     top = lasso_path(
         X, y, betas=[float(np.abs(y).sum())], **options
     ).beta_max  # above any beta_max: nothing is followed
