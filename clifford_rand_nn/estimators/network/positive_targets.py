@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from clifford_rand._checks import as_real, check_choice, check_length, describe, fail
+from clifford_rand._checks import as_real, check_choice, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn.datafits.registry import split_weights
+from clifford_rand_nn.estimators.folds import PipelinePrefix, group_numbers, order_numbers
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
+from clifford_rand_nn.estimators.rows import training_data
 from clifford_rand_nn.scores import r_squared
 
 TRANSFORMATIONS = ("none", "log", "log1p", "sqrt")
@@ -100,8 +101,8 @@ class PositiveTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator)
 
     Parameters
     ----------
-    regressor : estimator with ``loo_predictions_`` after `fit`, or None
-        None is `ConvexNetworkRegressor`. It may be a Pipeline that ends with one.
+    regressor : ConvexNetworkRegressor, Pipeline that ends with one, or None
+        None is `ConvexNetworkRegressor()`. The steps before it are fitted once, to all rows.
     transformation : {"auto", "none", "log", "log1p", "sqrt"}, default "auto"
 
     Attributes
@@ -122,8 +123,8 @@ class PositiveTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator)
     Raises
     ------
     ArgumentError
-        Targets are negative or all 0, or "log" is given and one is 0; the regressor is fitted to another loss than
-        squares.
+        Targets are negative or all 0, or "log" is given and one is 0; the regressor is another estimator, or its loss
+        is not squared.
 
     References
     ----------
@@ -146,28 +147,38 @@ class PositiveTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator)
         """Select the transformation, and train; arguments are those of the regressor."""
         owner = type(self).__name__
         check_choice(self.transformation, "transformation", owner, ("auto", *TRANSFORMATIONS))
+        steps, last = PipelinePrefix.of(ConvexNetworkRegressor() if self.regressor is None else self.regressor)
+        if not isinstance(last, ConvexNetworkRegressor) or last.loss != "squared":
+            rule = "None, or itself, or in the last step of a Pipeline, a ConvexNetworkRegressor of squared loss"
+            raise fail("regressor", owner, rule, last)
         targets = np.asarray(as_real(y, "y", owner), dtype=np.float64)
-        n = _num_samples(X)
         if targets.ndim != 1:
             hint = "Take MultiOutputRegressor."
             raise fail("y", owner, "of shape (n,)", describe(f"shape {targets.shape}"), hint)
-        check_length(targets.shape, n, "y", owner, "target")
+        front, rows = steps.fit(X, targets)
+        training_data(clone(last), rows, targets, y_numeric=True)  # every error of the data, before any work
+        n = len(targets)
         kept, _, weights = split_weights(sample_weight, n, owner)
         if (targets < 0).any() or not targets[kept].any():
             raise fail("y", owner, "≥ 0 and not all 0", describe(f"targets from {targets.min():.3g}"))
         if self.transformation == "log" and not targets[kept].all():
             raise fail("transformation", owner, "'log1p', 'sqrt' or 'none' where a target is 0", self.transformation)
-        beside = {"sample_weight": weights, "groups": groups, "order": order}
-        given = {name: np.asarray(part) for name, part in beside.items() if part is not None}
+        beside: dict[str, NDArray[Any]] = {} if weights is None else {"sample_weight": weights}
+        if groups is not None:
+            beside["groups"] = group_numbers(groups, n, owner)
+        if order is not None:
+            beside["order"] = order_numbers(order, n, owner)
         self.transformation_, self.comparison_ = self.transformation, None
         if self.transformation == "auto":
             names = ("none", "log" if targets[kept].all() else "log1p", "sqrt")
-            rows = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(kept))[:_MOST_COMPARED])
-            own = {name: part[rows] for name, part in given.items() if name != "order"}
-            self.comparison_ = as_table(self._compare(names, _safe_indexing(X, rows), targets[rows], own))
+            some = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(kept))[:_MOST_COMPARED])
+            own = {name: part[some] for name, part in beside.items() if name != "order"}
+            self.comparison_ = as_table(_compare(last, names, _safe_indexing(rows, some), targets[some], own))
             self.transformation_ = self.comparison_[0].name
-        fitted = self._trained(self.transformation_, X, targets, given)
-        self.regressor_, self._retransformation, self.loo_predictions_, self.loo_mask_ = fitted
+        model, self._retransformation, self.loo_predictions_ = _trained(
+            last, self.transformation_, rows, targets, beside
+        )
+        self.regressor_, self.loo_mask_ = front.joined(model), np.asarray(model.loo_mask_)
         judged = self.loo_mask_
         mass = None if weights is None else weights[judged]
         self.loo_score_ = r_squared(targets[judged], self.loo_predictions_[judged], mass)
@@ -188,42 +199,37 @@ class PositiveTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator)
         low, high = self.regressor_.predict_interval(X, coverage)
         return self._retransformation.quantile(low), self._retransformation.quantile(high)
 
-    def _compare(
-        self, names: tuple[str, ...], X: Any, y: Array, given: dict[str, NDArray[Any]]
-    ) -> list[TransformationScore]:
-        """Return the leave-one-out errors of transformations, best first."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            fits = [self._trained(name, X, y, given) for name in names]
-        judged = np.logical_and.reduce([left_out for *_, left_out in fits])
-        w = given.get("sample_weight", np.ones(len(y)))[judged]
-        w = w / w.sum()
-        squares = np.array([(out[judged] - y[judged]) ** 2 for _, _, out, _ in fits])
-        errors = squares @ w / (float(w @ (y[judged] - w @ y[judged]) ** 2) or 1.0)
-        share = errors[0] / (float(squares[0] @ w) or 1.0)
-        scores = []
-        for name, error, own in zip(names, errors, squares, strict=True):
-            apart = own - squares[0]
-            deviation = share * float(np.sqrt(w**2 @ (apart - w @ apart) ** 2))
-            scores.append(TransformationScore(name, float(error), deviation))
-        return sorted(scores, key=lambda score: score.error)
 
-    def _trained(
-        self, name: str, X: Any, y: Array, given: dict[str, NDArray[Any]]
-    ) -> tuple[Any, _Retransformation, Array, NDArray[np.bool_]]:
-        """Return a regressor that is fitted to transformed targets, the way back, and out-of-sample means of rows."""
-        owner, weights = type(self).__name__, given.get("sample_weight")
-        model = ConvexNetworkRegressor() if self.regressor is None else clone(self.regressor)
-        is_pipeline = isinstance(model, Pipeline)
-        last = model.steps[-1][0] if is_pipeline else ""
-        way = _Retransformation(name, float(np.average(y, weights=weights)))
-        with np.errstate(divide="ignore"):  # of rows of weight zero
-            targets = np.maximum(way.forward(y), -_FAR)
-        model.fit(X, targets, **{f"{last}__{key}" if is_pipeline else key: part for key, part in given.items()})
-        inner = model[-1] if is_pipeline else model
-        if not hasattr(inner, "loo_predictions_") or getattr(inner, "loss", "squared") != "squared":
-            rule = "None, or an estimator of squared loss that has loo_predictions_ after fit"
-            raise fail("regressor", owner, rule, describe(f"a {type(inner).__name__}"))
-        f, left_out = inner.loo_predictions_, np.asarray(inner.loo_mask_)
-        way = way.of(f[left_out], y[left_out], None if weights is None else weights[left_out])
-        return model, way, way.mean(f), left_out
+def _compare(
+    regressor: ConvexNetworkRegressor, names: tuple[str, ...], X: Any, y: Array, beside: dict[str, NDArray[Any]]
+) -> list[TransformationScore]:
+    """Return the leave-one-out errors of transformations, best first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fits = [_trained(regressor, name, X, y, beside) for name in names]
+    judged = np.logical_and.reduce([np.asarray(model.loo_mask_) for model, _, _ in fits])
+    w = beside.get("sample_weight", np.ones(len(y)))[judged]
+    w = w / w.sum()
+    squares = np.array([(means[judged] - y[judged]) ** 2 for _, _, means in fits])
+    errors = squares @ w / (float(w @ (y[judged] - w @ y[judged]) ** 2) or 1.0)
+    share = errors[0] / (float(squares[0] @ w) or 1.0)
+    scores = []
+    for name, error, own in zip(names, errors, squares, strict=True):
+        apart = own - squares[0]
+        deviation = share * float(np.sqrt(w**2 @ (apart - w @ apart) ** 2))
+        scores.append(TransformationScore(name, float(error), deviation))
+    return sorted(scores, key=lambda score: score.error)
+
+
+def _trained(
+    regressor: ConvexNetworkRegressor, name: str, X: Any, y: Array, beside: dict[str, NDArray[Any]]
+) -> tuple[ConvexNetworkRegressor, _Retransformation, Array]:
+    """Return a regressor that is fitted to transformed targets, the way back, and leave-one-out means of rows."""
+    model, weights = clone(regressor), beside.get("sample_weight")
+    way = _Retransformation(name, float(np.average(y, weights=weights)))
+    with np.errstate(divide="ignore"):  # of rows of weight zero
+        targets = np.maximum(way.forward(y), -_FAR)
+    model.fit(X, targets, **beside)
+    f, judged = model.loo_predictions_, model.loo_mask_
+    way = way.of(f[judged], y[judged], None if weights is None else weights[judged])
+    return model, way, way.mean(f)

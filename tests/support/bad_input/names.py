@@ -53,6 +53,7 @@ EXEMPT = {
     "nn.CalibrationDisplay.plot": _LEARN,
     "nn.LearningCurveDisplay.from_estimator": _LEARN,
     "nn.LearningCurveDisplay.plot": _LEARN,
+    "nn.LearningCurveDisplay.with_part": _MADE,
 }
 # Methods that scikit-learn gives its estimators and displays: parameters of their own are those of the estimator.
 _OF_SCIKIT_LEARN = {"get_params", "set_params", "get_metadata_routing", "set_output"}
