@@ -16,9 +16,9 @@ from clifford_rand.fusion.kernel import fields_of
 from clifford_rand.fusion.path import Operand, Path, operands_of, path_of
 from clifford_rand.multivector.multivector import Multivector
 
-_SAMPLES = 4  # values of the symbols: one is traced, three are compared
+_SAMPLES = 32  # values of the symbols: one is traced, all are compared
 _DRAWS = 200  # until the function takes as many
-_SIZES = (-4.0, 1.0)  # logarithms, base 2
+_SIZES = (-5.0, 3.0)  # logarithms, base 2
 _AGREEMENT = 1e-6  # relative to the largest component
 
 

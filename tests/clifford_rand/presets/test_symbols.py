@@ -8,6 +8,7 @@ import sympy as sp
 
 import clifford_rand as cr
 from clifford_rand.fusion.kernel import fields_of, of_fields
+from clifford_rand.fusion.specialization import specialized
 from clifford_rand.presets import cga, pga, sta
 
 A, B, C, T = sp.symbols("a b c t", real=True)
@@ -201,6 +202,17 @@ def test_a_formula_that_depends_on_the_values_is_refused_or_has_cases():
     pair, P = cga.point_pair(CONFORMAL, [-1, 0, 0], [1, 0, 0]), cga.up(CONFORMAL, [A, 0, 0])
     nearest = cga.distance(P, pair)
     assert [float(nearest.subs(A, x)) for x in (-3, -0.5, 0.25, 2)] == pytest.approx([2, 0.5, 0.75, 1])
+
+
+def test_a_case_of_some_values_alone_is_kept():
+    """One of ten random values is above 3: a few samples would take the other case for the only one."""
+
+    @specialized(x=1)
+    def clipped(x):
+        return np.where(x[..., 0] > 3, 3.0, x[..., 0])
+
+    expression = clipped([A])
+    assert [float(expression.subs(A, value)) for value in (-5, 1, 3.5, 100)] == [-5, 1, 3, 3]
 
 
 def test_assumptions_choose_the_values():
