@@ -61,6 +61,8 @@ OF_MULTIVECTOR = {
     "acp": "A.anticommutator(B)",
     "sw rotate apply": "A.sandwich(B), A >> B",
     "proj project_in_blade": "A.project(B)",
+    "meet": "A.intersection(B) of subspaces, or presets.pga.meet of flats",
+    "join": "A.span(B) of subspaces, or presets.pga.join of flats",
     "cross": "A.wedge(B).star()",
     "hodge": "A.star(), or A.right_complement() without a metric",
     "unhodge": "A.left_complement()",
@@ -77,7 +79,7 @@ OF_MULTIVECTOR = {
 
 OF_BLADE = {
     "volume det": "blade.norm(), or blade.log_norm(), which does not overflow",
-    "intersection meet union span join": "blade.intersection(b) or blade.span(b), of flats presets.pga.meet and join",
+    "meet union join": "blade.intersection(b) or blade.span(b), of flats presets.pga.meet and join",
     "angles subspace_angles": "blade.principal_angles(b)",
     "basis vectors rows": "blade.factors or blade.orthonormalized().factors",
     "complement orthogonal_complement normal": "blade.star()",

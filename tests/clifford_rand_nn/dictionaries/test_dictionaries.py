@@ -160,9 +160,9 @@ def test_subsample_is_part_of_the_whole_and_distinct():
             np.testing.assert_allclose(found * np.sign(found @ v), v, atol=1e-14)
         again = cross_product_dictionary(X, penalty, family=family, subsample=40, random_state=0)
         np.testing.assert_array_equal(whole(again).rows, neurons.rows)
-    assert everything.exact is False
-    assert cross_product_dictionary(X).exact
-    assert not cross_product_dictionary(X, subsample=5, random_state=0).exact
+    assert everything.is_exact is False
+    assert cross_product_dictionary(X).is_exact
+    assert not cross_product_dictionary(X, subsample=5, random_state=0).is_exact
 
 
 def test_subsample_of_many_and_of_too_few():

@@ -216,5 +216,5 @@ def test_a_beta_below_all_rounding_ends_in_a_warning_and_probabilities(beta):
     X = rng.standard_normal((60, 3))
     with pytest.warns(ConvergenceWarning, match="logistic fit ended"):
         model = ConvexNetworkClassifier(loss="logistic", beta=beta).fit(X, X[:, 0] > 0)
-    assert np.isfinite(model.loo_probabilities_[model.left_out_]).all()
+    assert np.isfinite(model.loo_probabilities_[model.loo_mask_]).all()
     assert np.isfinite(model.predict_proba(X)).all()

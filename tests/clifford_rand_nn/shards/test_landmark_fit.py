@@ -289,7 +289,7 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(loss, passes, tmp_path,
         assert np.array_equal(model.predict_proba(BROKEN_X), expected.predict_proba(BROKEN_X))
         assert model.certificate_.dual == expected.certificate_.dual
         assert [row.relative_gap for row in model.history_] == [row.relative_gap for row in expected.history_]
-    with pytest.raises(ArgumentError, match="its rounds"):
+    with pytest.raises(ArgumentError, match="its max_metric_iter"):
         network(loss).set_params(max_metric_iter=1).fit(SHARDS, checkpoint=checkpoint)
 
 
