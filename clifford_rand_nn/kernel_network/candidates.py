@@ -262,6 +262,8 @@ def choose(
         return _compare_all(problem, beta, scalings, steps, until)
     part = problem.take(np.sort(spread_rows(n, m)))
     screened, table = _compare_all(part, beta and beta * n / m, scalings, steps, until)
+    if until is not None and time.perf_counter() >= until:
+        screened = screened[:1]
     kinds = of_each(lambda kind: compare(problem, *kind.candidate.choice, beta=beta), screened)
     kinds.sort(key=_score)
     return kinds, [kind.candidate for kind in kinds] + table
