@@ -264,6 +264,7 @@ class Specialization:
         try:
             return self.function(*args, **kwargs)
         except (ArgumentError, TypeError) as refusal:
+            self._signature.bind(*args, **kwargs)  # raises where arguments are missing, or not the function's
             results = of_symbols(self.function, args, kwargs, self._axes, refusal)
         finally:
             _WITHIN.reset(token)

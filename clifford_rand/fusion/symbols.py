@@ -86,13 +86,16 @@ def _of_one(
     except Exception as error:  # whatever the function does that traced values cannot
         raise _refused(function, refusal) from error
     known = [node_values(path.program, sample.rows) for sample in samples]
-    for sample, values in zip(samples, known, strict=True):
-        if not _agree(_built(path, results_of(path.program, values), np.float64, ()), sample.result):
-            name = function.__name__
-            hint = "Substitute numbers first, as by A.subs, or state assumptions, as Symbol(…, positive=True)."
-            received = describe("symbols whose values decide between formulas")
-            raise fail("arguments", name, "symbols that one formula holds for", received, hint) from refusal
-    return _built(path, expressions_of(path.program, expressions, known), object, batch)
+    components = expressions_of(path.program, expressions, known)
+    answers = [row for part, row in zip(path.parts, components, strict=True) if part.kind is np.bool_]
+    if any(answer.free_symbols for row in answers for answer in row) or not all(
+        _agree(_built(path, results_of(path.program, values), np.float64, ()), sample.result)
+        for sample, values in zip(samples, known, strict=True)
+    ):
+        hint = "Substitute numbers first, as by A.subs, or state assumptions, as Symbol(…, positive=True)."
+        received = describe("symbols whose values decide between formulas")
+        raise fail("arguments", function.__name__, "symbols that one formula holds for", received, hint) from refusal
+    return _built(path, components, object, batch)
 
 
 def _refused(function: Callable[..., Any], error: Exception) -> ArgumentError:

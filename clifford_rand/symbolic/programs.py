@@ -63,6 +63,11 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 _CONDITIONS = frozenset({"lt", "le", "eq", "ne", "and", "or"})
 
 
+def _as_number(value: Any) -> Any:
+    """Return 1 for a condition that holds and 0 for one that fails, as Python's arithmetic takes them."""
+    return sp.Piecewise((1, value), (0, True)) if value.is_Relational or value.is_Boolean else value
+
+
 def node_values(program: Program, arguments: Sequence[Row]) -> list[Any]:
     """Return the value of every node by Python's numbers, NaN where it has none."""
     values: list[Any] = []
@@ -141,6 +146,7 @@ def expressions_of(program: Program, arguments: Sequence[Row], known: Sequence[S
             signs = {(values[s] if s >= 0 else -values[-s]) < 0 for values in known}
             found[ref] = _of_root(node.operation, operands[0], signs == {True})
         else:
+            operands = operands if node.operation in _CONDITIONS else map(_as_number, operands)
             found[ref] = _OPERATIONS[node.operation](*operands)
     return [[at(ref) for ref in output.refs] for output in program.outputs]
 

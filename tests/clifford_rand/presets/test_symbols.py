@@ -24,9 +24,8 @@ def projective(a, b, c, t, r):
     L, K, p = pga.line(alg, [a, 0, 0], [a, b, 2]), pga.line(alg, [0, 0, 0], [1, c, 0]), pga.plane(alg, [a, 2, b], r)
     M, N = pga.motor(alg, pga.line(alg, [a, 0, 0], [a, 0, 1]), t, r), pga.translator(alg, [1, 2, 2])
     q = [0.5, a, b, c]
-    zero, one = 0 * t, 1 + 0 * t
     matrix = [[sp.cos(t), -sp.sin(t), 0, a], [sp.sin(t), sp.cos(t), 0, b], [0, 0, 1, c], [0, 0, 0, 1]]
-    matrix = np.array(matrix, dtype=object if isinstance(t, sp.Basic) else float) + zero * one
+    matrix = np.array(matrix, dtype=object if isinstance(t, sp.Basic) else float)
     dual = pga.motor_to_dual_quaternion(M)
     return {
         "point": lambda: pga.point(alg, u), "direction": lambda: pga.direction(alg, u),
@@ -213,6 +212,29 @@ def test_a_case_of_some_values_alone_is_kept():
 
     expression = clipped([A])
     assert [float(expression.subs(A, value)) for value in (-5, 1, 3.5, 100)] == [-5, 1, 3, 3]
+
+
+def test_a_condition_of_some_values_alone_is_a_factor_but_no_answer():
+    """The plane is within 1/2 of the points with |a| ≤ 1/2 only."""
+
+    @specialized(x=1)
+    def doubled(x):
+        return x[..., 0] + (x[..., 0] > 3) * np.arctan2(x[..., 0], 1.0)
+
+    expression = doubled([A])
+    assert [float(expression.subs(A, x)) for x in (-5, 1, 4)] == pytest.approx([-5, 1, 4 + np.arctan(4)])
+    plane = pga.plane(SPACE, [1, 0, 0])
+    assert not pga.is_incident(pga.point(SPACE, [A, 0, 0]), plane)
+    with pytest.raises(cr.ArgumentError, match="'arguments' parameter of is_incident must be symbols that one formula"):
+        pga.is_incident(pga.point(SPACE, [A, 0, 0]), plane, rtol=0.5)
+
+
+def test_missing_arguments_are_no_matter_of_symbols():
+    P = pga.point(SPACE, [A, B, C])
+    with pytest.raises(TypeError, match="missing a required argument: 'b'"):
+        pga.distance(P)
+    with pytest.raises(TypeError, match="unit"):
+        pga.distance(P, P, unit=2)
 
 
 def test_assumptions_choose_the_values():
