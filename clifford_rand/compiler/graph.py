@@ -205,6 +205,11 @@ class Graph:
         return result
 
 
+def signed(values: Any, ref: int) -> Any:
+    """Return the value of a reference, from those of the nodes."""
+    return values[ref] if ref >= 0 else -values[-ref]
+
+
 class Input(NamedTuple):
     """One argument of the kernel: the names of its components, and whether it has one of each for every sample."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand.compiler.graph import ARITHMETIC, ROOTS, Output, Program, needed
+from clifford_rand.compiler.graph import ARITHMETIC, ROOTS, Node, Output, Program, needed, signed
 
 LONGEST_SUM = 24  # terms of one line
 DEEPEST = 12  # operations within each other in one line
@@ -66,6 +66,19 @@ PYTHON: dict[str, Callable[..., Any]] = {  # the operations on Python's numbers
     "sinhc_root": _sinhc_root,
     "sinhc_root_slope": _sinhc_root_slope,
 }
+
+
+def value_of(node: Node, known: Sequence[Any], arguments: Sequence[Sequence[Any]]) -> Any:
+    """Return the value of a node from those before it and the components of the arguments, NaN where it has none."""
+    if node.operation == "constant":
+        return float(node.data)
+    if node.operation == "input":
+        argument, component = node.data
+        return arguments[argument][component]
+    try:
+        return PYTHON[node.operation](*(signed(known, ref) for ref in node.arguments))
+    except (ArithmeticError, ValueError):
+        return math.nan
 
 
 class _Writer:

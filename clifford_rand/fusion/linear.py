@@ -4,7 +4,7 @@ One motor and many points: R x ~R is written as two products, but its coefficien
 matrix it takes 30 multiplications a point in CGA(3) instead of 176.
 """
 
-from clifford_rand.compiler.graph import ARITHMETIC, Graph, Output, Program, count_operations, needed
+from clifford_rand.compiler.graph import ARITHMETIC, Graph, Output, Program, count_operations, needed, signed
 
 MOST = 700  # operations of all: with more, compiling takes over a second
 
@@ -79,7 +79,7 @@ class _Copy:
             waiting.pop()
             if this not in self._held:
                 self._held[this] = self._made(this)
-        return self._held[ref] if ref >= 0 else -self._held[-ref]
+        return signed(self._held, ref)
 
     def _made(self, ref: int) -> int:
         node = self.source.nodes[ref]
@@ -88,7 +88,7 @@ class _Copy:
         if node.operation == "input":
             argument, component = node.data
             return self.graph.input(argument, component, self.source.real[ref])
-        arguments = [self._held[ref] if ref >= 0 else -self._held[-ref] for ref in node.arguments]
+        arguments = [signed(self._held, argument) for argument in node.arguments]
         if node.operation in ARITHMETIC:
             return getattr(self.graph, node.operation)(*arguments)
         return self.graph.call(node.operation, *arguments)

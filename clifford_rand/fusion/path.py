@@ -5,11 +5,12 @@ Where the function branches on a value the path takes the branch of the example;
 
 import functools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from clifford_rand._typing import NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.compiler.graph import Input, Output, Program
@@ -165,13 +166,21 @@ def _kernel_of(source: str, names: dict[str, Any]) -> Any:
 # ---- how the parts of a result make it
 
 
-def _size(result: Any) -> float:
-    """Return the largest finite component of a result."""
+def floats_in(result: Any) -> Iterator[NDArray[Any]]:
+    """Yield the floating numbers that a result holds, as arrays."""
     fields = fields_of(result)
     if fields is not None:
-        return max(map(_size, fields), default=0.0)
-    array = np.asarray(getattr(result, "coefficients", result))
-    return float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) if array.dtype.kind == "f" else 0.0
+        for field in fields:
+            yield from floats_in(field)
+    else:
+        array = np.asarray(getattr(result, "coefficients", result))
+        if array.dtype.kind == "f":
+            yield array
+
+
+def _size(result: Any) -> float:
+    """Return the largest finite component of a result."""
+    return max((float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for x in floats_in(result)), default=0.0)
 
 
 class _Structure:

@@ -28,7 +28,7 @@ from clifford_rand.basis.arrays import beside, is_tensor, namespace, of_one_libr
 from clifford_rand.errors import ArgumentError
 from clifford_rand.fusion.kernel import fields_of, of_fields, replaced_at, samples_at
 from clifford_rand.fusion.path import NotSpecializedError, Operand, Path, operands_of, path_of
-from clifford_rand.fusion.symbols import held_symbols, of_symbols
+from clifford_rand.fusion.symbols import holds_symbols, of_symbols
 from clifford_rand.multivector.multivector import Multivector
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -243,7 +243,7 @@ class Specialization:
                 raise
             except Exception as error:  # what is not traced: the function itself says what it takes
                 return self._untraced(args, kwargs, error)
-        if not self._takes_symbols or _WITHIN.get() or not held_symbols(args, self._axes):
+        if not self._takes_symbols or _WITHIN.get() or not holds_symbols(args, self._axes):
             return self.function(*args, **kwargs)
         return self._of_symbols(args, kwargs)
 
@@ -265,10 +265,9 @@ class Specialization:
             return self.function(*args, **kwargs)
         except (ArgumentError, TypeError) as refusal:
             self._signature.bind(*args, **kwargs)  # raises where arguments are missing, or not the function's
-            results = of_symbols(self.function, args, kwargs, self._axes, refusal)
+            results, shape = of_symbols(self.function, args, kwargs, self._axes, refusal)
         finally:
             _WITHIN.reset(token)
-        shape = np.broadcast_shapes(*(operand.batch for operand in operands_of(args, self._axes)))
         return _joined(np, results, np.arange(len(results)), shape) if shape else results[0]
 
     def _of_tensors(self, args: Any, kwargs: Any) -> Any:

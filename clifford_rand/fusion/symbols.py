@@ -13,13 +13,30 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import NDArray
 from clifford_rand.errors import ArgumentError
 from clifford_rand.fusion.kernel import fields_of
-from clifford_rand.fusion.path import Operand, Path, operands_of, path_of
+from clifford_rand.fusion.path import AGREEMENT, NOISE, Operand, Path, floats_in, operands_of, path_of
 from clifford_rand.multivector.multivector import Multivector
 
 _SAMPLES = 32  # values of the symbols: one is traced, all are compared
 _DRAWS = 200  # until the function takes as many
 _SIZES = (-5.0, 3.0)  # logarithms, base 2
-_AGREEMENT = 1e-6  # relative to the largest component
+
+
+class _Call(NamedTuple):
+    """A function, its arguments, and the error by which it refuses symbols."""
+
+    function: Callable[..., Any]
+    args: Sequence[Any]
+    kwargs: dict[str, Any]
+    axes: Sequence[int | None]
+    operands: Sequence[Operand]
+    refusal: Exception
+
+    def refused(self, error: Exception) -> ArgumentError:
+        """Return the function's own error, or that it takes no symbols."""
+        if isinstance(error, ArgumentError):
+            return error
+        hint = "Substitute numbers first, as by A.subs."
+        return fail("arguments", self.function.__name__, "numbers", describe("symbols"), hint)
 
 
 class _Sample(NamedTuple):
@@ -30,14 +47,10 @@ class _Sample(NamedTuple):
     result: Any
 
 
-def held_symbols(args: Sequence[Any], axes: Sequence[int | None]) -> tuple[Any, ...]:
-    """Return the symbols that arguments hold, () where SymPy's expressions are not among them."""
-    arrays = [operand.array for operand in operands_of(args, axes) if operand.array.dtype == object]
-    if not any(hasattr(entry, "free_symbols") for array in arrays for entry in array.flat):
-        return ()
-    from clifford_rand.symbolic.coefficients import symbols_in
-
-    return symbols_in(np.concatenate([array.ravel() for array in arrays]))
+def holds_symbols(args: Sequence[Any], axes: Sequence[int | None]) -> bool:
+    """Tell whether arguments hold SymPy's symbols."""
+    arrays = (operand.array for operand in operands_of(args, axes))
+    return any(getattr(x, "free_symbols", None) for array in arrays if array.dtype == object for x in array.flat)
 
 
 def of_symbols(
@@ -46,20 +59,17 @@ def of_symbols(
     kwargs: dict[str, Any],
     axes: Sequence[int | None],
     refusal: Exception,
-) -> list[Any]:
-    """Return the results of the elements of a batch, each a batch of one element; of no batch one result.
+) -> tuple[list[Any], tuple[int, ...]]:
+    """Return the results of the elements of a batch, each a batch of one element, and its axes; else one result and ().
 
     Raises ``refusal``, the function's own error, where it cannot be traced.
     """
-    operands = operands_of(args, axes)
-    shape = np.broadcast_shapes(*(operand.batch for operand in operands))
+    call = _Call(function, args, kwargs, axes, operands_of(args, axes), refusal)
+    shape = np.broadcast_shapes(*(operand.batch for operand in call.operands))
     if not all(shape):
-        raise _refused(function, refusal)
-    results = []
-    for index in np.ndindex(shape):
-        rows = [_element(operand, shape, index) for operand in operands]
-        results.append(_of_one(function, args, kwargs, operands, rows, (1,) if shape else (), refusal))
-    return results
+        raise call.refused(refusal)
+    elements = ([_element(operand, shape, index) for operand in call.operands] for index in np.ndindex(shape))
+    return [_of_one(call, arrays, (1,) if shape else ()) for arrays in elements], shape
 
 
 def _element(operand: Operand, shape: tuple[int, ...], index: tuple[int, ...]) -> NDArray[Any]:
@@ -67,24 +77,18 @@ def _element(operand: Operand, shape: tuple[int, ...], index: tuple[int, ...]) -
     return np.asarray(np.broadcast_to(operand.array, (*shape, *own))[index])
 
 
-def _of_one(
-    function: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
-    operands: Sequence[Operand],
-    rows: Sequence[NDArray[Any]],
-    batch: tuple[int, ...],
-    refusal: Exception,
-) -> Any:
+def _of_one(call: _Call, arrays: Sequence[NDArray[Any]], batch: tuple[int, ...]) -> Any:
+    """Return the result of one element, whose operands have the components of ``arrays``."""
     from clifford_rand.symbolic.programs import exact, expressions_of, node_values, results_of
 
-    expressions = [[exact(value) for value in array.ravel().tolist()] for array in rows]
-    samples = _samples(function, args, kwargs, operands, rows, expressions, refusal)
+    expressions = [[exact(value) for value in array.ravel().tolist()] for array in arrays]
+    samples = _samples(call, arrays, expressions)
     first = samples[0]
     try:
-        path = path_of(function, first.result, first.args, kwargs, operands_of(first.args, _axes(operands)), "symbols")
+        operands = operands_of(first.args, call.axes)
+        path = path_of(call.function, first.result, first.args, call.kwargs, operands, "symbols")
     except Exception as error:  # whatever the function does that traced values cannot
-        raise _refused(function, refusal) from error
+        raise call.refused(call.refusal) from error
     known = [node_values(path.program, sample.rows) for sample in samples]
     components = expressions_of(path.program, expressions, known)
     answers = [row for part, row in zip(path.parts, components, strict=True) if part.kind is np.bool_]
@@ -92,48 +96,23 @@ def _of_one(
         _agree(_built(path, results_of(path.program, values), np.float64, ()), sample.result)
         for sample, values in zip(samples, known, strict=True)
     ):
+        rule, received = "symbols that one formula holds for", describe("symbols whose values decide between formulas")
         hint = "Substitute numbers first, as by A.subs, or state assumptions, as Symbol(…, positive=True)."
-        received = describe("symbols whose values decide between formulas")
-        raise fail("arguments", function.__name__, "symbols that one formula holds for", received, hint) from refusal
+        raise fail("arguments", call.function.__name__, rule, received, hint) from call.refusal
     return _built(path, components, object, batch)
 
 
-def _refused(function: Callable[..., Any], error: Exception) -> ArgumentError:
-    """Return the function's own error, or that it takes no symbols."""
-    if isinstance(error, ArgumentError):
-        return error
-    hint = "Substitute numbers first, as by A.subs."
-    return fail("arguments", function.__name__, "numbers", describe("symbols"), hint)
-
-
-def _axes(operands: Sequence[Operand]) -> list[int | None]:
-    """Return the axes of one object for each argument, None for what is part of the code."""
-    axes: list[int | None] = [None] * (1 + max(operand.place for operand in operands))
-    for place, _, own in operands:
-        axes[place] = own
-    return axes
-
-
-def _samples(
-    function: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
-    operands: Sequence[Operand],
-    rows: Sequence[NDArray[Any]],
-    expressions: Sequence[Sequence[Any]],
-    refusal: Exception,
-) -> list[_Sample]:
+def _samples(call: _Call, arrays: Sequence[NDArray[Any]], expressions: Sequence[Sequence[Any]]) -> list[_Sample]:
     """Return random values that the function takes; its error where there are none."""
     samples: list[_Sample] = []
-    error: Exception = refusal
-    for numbers in _draws(expressions):
-        values = [np.array(row).reshape(array.shape) for row, array in zip(numbers, rows, strict=True)]
-        numeric = list(args)
-        for (place, _, _), array in zip(operands, values, strict=True):
-            value = args[place]
-            numeric[place] = value.algebra.new(value.keys, array) if isinstance(value, Multivector) else array
+    error = call.refusal
+    for rows in _draws(expressions):
+        args = list(call.args)
+        for (place, _, _), row, array in zip(call.operands, rows, arrays, strict=True):
+            value, numbers = args[place], np.array(row).reshape(array.shape)
+            args[place] = value.algebra.new(value.keys, numbers) if isinstance(value, Multivector) else numbers
         try:
-            samples.append(_Sample(numeric, numbers, function(*numeric, **kwargs)))
+            samples.append(_Sample(args, rows, call.function(*args, **call.kwargs)))
         except ArgumentError as reason:
             error = reason
         except Exception:  # such as a singular matrix: not for these values
@@ -141,18 +120,10 @@ def _samples(
         if len(samples) == _SAMPLES:
             break
     if not samples:
-        raise _refused(function, error)
-    missing = [_missing(sample.result) for sample in samples]  # NaN, such as the angle of spheres that do not meet
+        raise call.refused(error)
+    # NaN, such as the angle of spheres that do not meet
+    missing = [sum(int(np.isnan(x).sum()) for x in floats_in(sample.result)) for sample in samples]
     return [sample for sample, count in zip(samples, missing, strict=True) if count == min(missing)]
-
-
-def _missing(result: Any) -> int:
-    """Return how many numbers of a result are NaN."""
-    fields = fields_of(result)
-    if fields is not None:
-        return sum(map(_missing, fields))
-    array = np.asarray(getattr(result, "coefficients", result))
-    return int(np.isnan(array).sum()) if array.dtype.kind == "f" else 0
 
 
 def _draws(expressions: Sequence[Sequence[Any]]) -> Iterator[list[list[float]]]:
@@ -160,9 +131,7 @@ def _draws(expressions: Sequence[Sequence[Any]]) -> Iterator[list[list[float]]]:
     from clifford_rand.symbolic.coefficients import numpy_function, symbols_in
 
     flat = [value for row in expressions for value in row]
-    array = np.empty(len(flat), dtype=object)
-    array[:] = flat
-    symbols = symbols_in(array)
+    symbols = symbols_in(np.array(flat, dtype=object))
     compiled, rng = numpy_function(symbols, flat), np.random.default_rng(0)
     for _ in range(_DRAWS):
         known = [_value(symbol, rng) for symbol in symbols]
@@ -207,4 +176,4 @@ def _agree(a: Any, b: Any) -> bool:
         return bool(np.all(a == b))
     x, y = (np.asarray(value, dtype=np.float64) for value in (a, b))
     size = np.max(np.abs(y), initial=0, where=np.isfinite(y))
-    return bool(np.allclose(x, y, rtol=0, atol=_AGREEMENT * size + 1e-12, equal_nan=True))
+    return bool(np.allclose(x, y, rtol=0, atol=AGREEMENT * size + NOISE, equal_nan=True))

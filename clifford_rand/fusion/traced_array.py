@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand.compiler.graph import COMPARISONS, FUNCTIONS
+from clifford_rand.compiler.graph import COMPARISONS, FUNCTIONS, signed
 from clifford_rand.compiler.scalar import Trace, TracedScalar, TraceError, apply_ufunc
-from clifford_rand.compiler.source import PYTHON
+from clifford_rand.compiler.source import value_of
 from clifford_rand.fusion.multivector import lift_constant
 from clifford_rand.multivector.multivector import Multivector
 
@@ -38,19 +38,8 @@ class ExampleTrace(Trace):
         """Return the value of a node for the example, NaN where it has none."""
         nodes, known = self.graph.nodes, self._known
         while len(known) <= abs(ref):
-            node = nodes[len(known)]
-            if node.operation == "constant":
-                known.append(float(node.data))
-            elif node.operation == "input":
-                argument, component = node.data
-                known.append(self._values[argument][component])
-            else:
-                arguments = [known[k] if k >= 0 else -known[-k] for k in node.arguments]
-                try:
-                    known.append(PYTHON[node.operation](*arguments))
-                except (ArithmeticError, ValueError):
-                    known.append(math.nan)
-        return known[ref] if ref >= 0 else -known[-ref]
+            known.append(value_of(nodes[len(known)], known, self._values))
+        return signed(known, ref)
 
     def decide(self, condition: TracedScalar) -> bool:
         """Return whether a condition holds for the example, and demand the same in every sample."""

@@ -39,7 +39,12 @@ def exponential_of_square(square: Any) -> tuple[Any, Any]:
     s = sp.factor(sp.expand(sp.sympify(square)))
     if s.is_zero or s == 0:
         return sp.Integer(1), sp.Integer(1)
-    if s.is_nonpositive:
+    return cosh_and_sinhc(s, s.is_nonpositive is True)
+
+
+def cosh_and_sinhc(s: Any, is_negative: bool) -> tuple[Any, Any]:
+    """Return (cosh √s, sinh √s / √s) for s ≠ 0, by the circular functions of √-s where s is negative."""
+    if is_negative:
         r = even_root(-s)
         return sp.cos(r), sp.sin(r) / r
     r = even_root(s)

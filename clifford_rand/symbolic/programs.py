@@ -7,9 +7,9 @@ from typing import Any
 
 import sympy as sp  # type: ignore[import-untyped]  # it ships no annotations
 
-from clifford_rand.compiler.graph import ROOTS, Program
-from clifford_rand.compiler.source import PYTHON
-from clifford_rand.symbolic.closed_forms import even_root, square_root
+from clifford_rand.compiler.graph import ROOTS, Program, signed
+from clifford_rand.compiler.source import value_of
+from clifford_rand.symbolic.closed_forms import cosh_and_sinhc, square_root
 
 _SHORT = 2**20  # the largest denominator of a float that is taken as the fraction it is
 _NEAR = 1e-15  # relative, of a constant to √q or q π with a simple fraction q
@@ -19,8 +19,7 @@ Row = Sequence[Any]  # components of one argument or result
 
 def _of_root(name: str, s: Any, is_negative: bool) -> Any:
     """Return cosh √s, sinh √s / √s or its derivative, by the functions of the sign that s has."""
-    root = even_root(-s if is_negative else s)
-    cosh, sinhc = (sp.cos(root), sp.sin(root) / root) if is_negative else (sp.cosh(root), sp.sinh(root) / root)
+    cosh, sinhc = cosh_and_sinhc(s, is_negative)
     return {"cosh_root": cosh, "sinhc_root": sinhc, "sinhc_root_slope": (cosh - sinhc) / (2 * s)}[name]
 
 
@@ -28,16 +27,16 @@ def _without_squares(total: Any) -> Any:
     """Return a sum with q for q sin² x + q cos² x, which the squares of lengths of rotors are."""
     if not total.is_Add or not total.has(sp.sin):
         return total
-    found: dict[Any, Any] = {}
+    squares: dict[Any, Any] = {}
     for term in total.args:
         for factor in sp.Mul.make_args(term):
             if factor.is_Pow and factor.exp == 2 and isinstance(factor.base, sp.sin | sp.cos):
                 other = sp.cos if isinstance(factor.base, sp.sin) else sp.sin
                 angle, rest = factor.base.args[0], term / factor
-                partner = found.pop((other, angle, rest), None)
+                partner = squares.pop((other, angle, rest), None)
                 if partner is not None:
                     return _without_squares(total - term - partner + rest)
-                found[factor.base.func, angle, rest] = term
+                squares[factor.base.func, angle, rest] = term
     return total
 
 
@@ -71,27 +70,14 @@ def _as_number(value: Any) -> Any:
 def node_values(program: Program, arguments: Sequence[Row]) -> list[Any]:
     """Return the value of every node by Python's numbers, NaN where it has none."""
     values: list[Any] = []
-
-    def at(ref: int) -> Any:
-        return values[ref] if ref >= 0 else -values[-ref]
-
     for node in program.graph.nodes:
-        if node.operation == "constant":
-            values.append(float(node.data))
-        elif node.operation == "input":
-            argument, component = node.data
-            values.append(arguments[argument][component])
-        else:
-            try:
-                values.append(PYTHON[node.operation](*map(at, node.arguments)))
-            except (ArithmeticError, ValueError):
-                values.append(math.nan)
+        values.append(value_of(node, values, arguments))
     return values
 
 
-def results_of(program: Program, values: Sequence[Any]) -> list[list[Any]]:
-    """Return the components of the results from the values of the nodes."""
-    return [[values[ref] if ref >= 0 else -values[-ref] for ref in output.refs] for output in program.outputs]
+def results_of(program: Program, values: Any) -> list[list[Any]]:
+    """Return the components of the results from the values, or expressions, of the nodes."""
+    return [[signed(values, ref) for ref in output.refs] for output in program.outputs]
 
 
 def expressions_of(program: Program, arguments: Sequence[Row], known: Sequence[Sequence[Any]]) -> list[list[Any]]:
@@ -124,31 +110,27 @@ def expressions_of(program: Program, arguments: Sequence[Row], known: Sequence[S
         if ref not in used:
             used.add(ref)
             waiting += map(abs, inner(ref))
-    found: dict[int, Any] = {}
-
-    def at(ref: int) -> Any:
-        return found[ref] if ref >= 0 else -found[-ref]
-
+    expressions: dict[int, Any] = {}
     for ref in sorted(used):
-        node, operands = nodes[ref], [at(argument) for argument in inner(ref)]
+        node, operands = nodes[ref], [signed(expressions, argument) for argument in inner(ref)]
         if node.operation == "constant":
-            found[ref] = _constant(node.data)
+            expressions[ref] = _constant(node.data)
         elif node.operation == "input":
             argument, component = node.data
-            found[ref] = arguments[argument][component]
+            expressions[ref] = arguments[argument][component]
         elif node.operation in _CONDITIONS and not operands:
-            found[ref] = sp.Integer(decided(ref))
+            expressions[ref] = sp.Integer(decided(ref))
         elif node.operation == "where":
             condition, *cases = operands if len(operands) == 3 else (True, *operands)
-            found[ref] = cases[0] if condition is True else sp.Piecewise((cases[0], condition), (cases[1], True))
+            expressions[ref] = cases[0] if condition is True else sp.Piecewise((cases[0], condition), (cases[1], True))
         elif node.operation in ROOTS:
             (s,) = node.arguments
-            signs = {(values[s] if s >= 0 else -values[-s]) < 0 for values in known}
-            found[ref] = _of_root(node.operation, operands[0], signs == {True})
+            signs = {signed(values, s) < 0 for values in known}
+            expressions[ref] = _of_root(node.operation, operands[0], signs == {True})
         else:
-            operands = operands if node.operation in _CONDITIONS else map(_as_number, operands)
-            found[ref] = _OPERATIONS[node.operation](*operands)
-    return [[at(ref) for ref in output.refs] for output in program.outputs]
+            numbers = operands if node.operation in _CONDITIONS else map(_as_number, operands)
+            expressions[ref] = _OPERATIONS[node.operation](*numbers)
+    return results_of(program, expressions)
 
 
 def exact(value: Any) -> Any:
