@@ -48,6 +48,23 @@ def is_symbolic(array: Any) -> bool:
     return any(getattr(entry, "free_symbols", None) for entry in np.ravel(array).tolist())
 
 
+def has_direction(Q: Any, direction: Any) -> bool:
+    """Tell whether a line is given by its direction rather than by a second point Q."""
+    if direction is not None and Q is not None:
+        raise fail("direction", "line", "None for a line through two points", direction)
+    if direction is None and Q is None:
+        raise fail("Q", "line", "a point, or None for a line with a direction", Q)
+    return direction is not None
+
+
+def direction_of(direction: Any, n: int) -> NDArray[Any]:
+    """Return the coordinates (..., n) of the direction of a line."""
+    D = coordinates_of(direction, n, "direction", "line")
+    if np.asanyarray((D == 0).all(axis=-1)).any():
+        raise fail("direction", "line", "other than 0", describe("a vector of length 0"))
+    return D
+
+
 def halved(x: NDArray[Any]) -> NDArray[Any]:
     """Return x/2, exact for exact numbers."""
     if x.dtype == object:

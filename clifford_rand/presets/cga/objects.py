@@ -21,7 +21,17 @@ from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import Classified, Object, classify
 from clifford_rand.presets.cga.measures import as_dual, from_parts, half_power, is_dual, model_of
 from clifford_rand.presets.cga.parts import FLAT, ROUND, flat_parts, joined, round_parts
-from clifford_rand.presets.inputs import Vectors, coordinates_of, euclidean, floats, halved, lengths, numbers_of
+from clifford_rand.presets.inputs import (
+    Vectors,
+    coordinates_of,
+    direction_of,
+    euclidean,
+    floats,
+    halved,
+    has_direction,
+    lengths,
+    numbers_of,
+)
 
 CLEARLY = 1e-6  # |a ∧ b ∧ …| relative to the lengths, from which a wedge has the digits of an orthogonal basis
 
@@ -110,7 +120,7 @@ def line(
     Raises
     ------
     ArgumentError
-        If both are the same point.
+        If both are the same point, or the direction is 0.
 
     Examples
     --------
@@ -120,26 +130,22 @@ def line(
     >>> bool(cga.contains_point(cga.line(alg, [1, 2, 3], [1, 2, 4]), cga.up(alg, [1, 2, 7])))
     True
     """
-    if direction is not None:
-        if Q is not None:
-            raise fail("direction", "line", "None for a line through two points", direction)
+    if has_direction(Q, direction):
         return _line_along(alg, P, direction, dual=dual)
-    if Q is None:
-        raise fail("Q", "line", "a point, or None for a line with a direction", Q)
     return _line_through(alg, P, Q, dual=dual)
 
 
 @specialized(P=1, direction=1)
 @one_batch
-def _line_along(alg: Algebra, P: Vectors, direction: Vectors, *, dual: bool = False) -> Multivector:
+def _line_along(alg: Algebra, P: Vectors, direction: Any, *, dual: bool = False) -> Multivector:
     n, null = model_of(alg, "line")
-    D, c = coordinates_of(direction, n, "direction", "line"), coordinates_of(P, n, "P", "line")
+    D, c = direction_of(direction, n), coordinates_of(P, n, "P", "line")
     return _flat(alg, null, euclidean(n).vector(D), c, dual)
 
 
 @specialized(P=1, Q=1)
 @one_batch
-def _line_through(alg: Algebra, P: Vectors, Q: Vectors, *, dual: bool = False) -> Multivector:
+def _line_through(alg: Algebra, P: Vectors, Q: Any, *, dual: bool = False) -> Multivector:
     n, null = model_of(alg, "line")
     c = coordinates_of(P, n, "P", "line")
     D = coordinates_of(Q, n, "Q", "line") - c

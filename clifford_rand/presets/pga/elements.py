@@ -15,7 +15,9 @@ from clifford_rand.presets.inputs import (
     Vectors,
     blade_of,
     coordinates_of,
+    direction_of,
     exact_beside,
+    has_direction,
     lengths,
     numbers_of,
     of_algebra,
@@ -105,26 +107,19 @@ def line(alg: Algebra, P: Vectors, Q: Vectors | None = None, *, direction: Vecto
     >>> pga.line(alg, [0, 0, 0], [0, 0, 1]).sparse()
     e12
     """
-    if direction is not None:
-        if Q is not None:
-            raise fail("direction", "line", "None for a line through two points", direction)
+    if has_direction(Q, direction):
         return _line_along(alg, P, direction)
-    if Q is None:
-        raise fail("Q", "line", "a point, or None for a line with a direction", Q)
     return _line_through(alg, P, Q)
 
 
 @specialized(P=1, direction=1)
-def _line_along(alg: Algebra, P: Vectors, direction: Vectors) -> Multivector:
+def _line_along(alg: Algebra, P: Vectors, direction: Any) -> Multivector:
     n = dimension_of(alg, "line")
-    D = coordinates_of(direction, n, "direction", "line")
-    if np.asanyarray((D == 0).all(axis=-1)).any():
-        raise fail("direction", "line", "other than 0", describe("a vector of length 0"))
-    return _end(alg, P, n, "P") & _n_vector(alg, D, 0)
+    return _end(alg, P, n, "P") & _n_vector(alg, direction_of(direction, n), 0)
 
 
 @specialized(P=1, Q=1)
-def _line_through(alg: Algebra, P: Vectors, Q: Vectors) -> Multivector:
+def _line_through(alg: Algebra, P: Vectors, Q: Any) -> Multivector:
     n = dimension_of(alg, "line")
     joined = _end(alg, P, n, "P") & _end(alg, Q, n, "Q")
     if np.asanyarray((joined.coefficients == 0).all(axis=-1)).any():

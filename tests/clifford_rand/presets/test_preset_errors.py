@@ -36,6 +36,7 @@ CONFORMAL = [
     (lambda a: cga.circle(CGA[4, False], [1, 2, 3, 4], 1), "'alg' parameter of circle.*round_about, or the wedge"),
     (lambda a: cga.center(cga.plane(a, [1, 2, 3], 1)), "'X' parameter of center must be round. Got a flat"),
     (lambda a: cga.line(a, [1, 2, 3], [1, 2, 3]), "'Q' parameter of line must be another point than P"),
+    (lambda a: cga.line(a, [1, 2, 3], direction=[0, 0, 0]), "'direction' parameter of line must be other than 0"),
     (lambda a: cga.line(a, [1, 2, 3], [1, 2, 4], direction=[0, 0, 1]), "'direction' parameter of line must be None"),
     (lambda a: cga.line(a, [1, 2, 3]), "'Q' parameter of line must be a point"),
     (lambda a: cga.radius(cga.line(a, [1, 2, 3], direction=[1, 0, 0])), "must be round. Got a flat"),
