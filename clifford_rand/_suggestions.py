@@ -49,7 +49,7 @@ OF_MULTIVECTOR = {
     "gradeInvol g_invol": "A.involute()",
     "rev tilde": "A.reverse(), ~A",
     "ccon": "A.conjugate()",
-    "leftLaInv rightInv leftInv hitzer_inverse": "A.inv()",
+    "inverse leftLaInv rightInv leftInv hitzer_inverse": "A.inv()",
     "isBlade": "A.is_blade()",
     "isVersor": "A.is_versor()",
     "get_grade grade_part": "A.grade(k)",
@@ -83,7 +83,7 @@ OF_BLADE = {
     "angles subspace_angles": "blade.principal_angles(b)",
     "basis vectors rows": "blade.factors or blade.orthonormalized().factors",
     "complement orthogonal_complement normal": "blade.star()",
-    "projection proj": "blade.projection_of(X), or blade.project(b) onto b",
+    "projection proj project_vectors": "blade.projection_of(X), or blade.project(b) onto b",
 }
 
 

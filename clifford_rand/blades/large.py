@@ -63,7 +63,7 @@ class LargeBlade:
     outside the other, a pass of 6 k² d operations more where there are any, so that all are accurate to some 20 eps,
     absolutely.
 
-    Products are Euclidean. See `Blade` for other metrics, batches, duals and oriented joins, and for the formulas of
+    Products are Euclidean. See `Blade` for other metrics, batches, duals and oriented spans, and for the formulas of
     the methods that both have; a second blade is a LargeBlade of the same dimension, and not zero where angles are.
 
     Examples

@@ -173,7 +173,7 @@ class Variables:
     as_field = as_field
 
     def is_constant(self) -> bool:
-        """Tell that the basis is."""
+        """Tell that the basis is constant."""
         return True
 
     def is_flat(self) -> bool:

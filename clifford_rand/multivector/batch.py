@@ -140,7 +140,7 @@ def mean(A: MV, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
 def prod(A: MV, axis: int | None = None, *, rule: str = "gp", keepdims: bool = False) -> MV:
     """Return the product along a batch axis, first factor on the left; ``rule`` names it ("gp", "wedge", …).
 
-    By default it is the product of all elements, the last axis first, as of ``A.reshape(-1)``.
+    By default it is the product of all elements, in the order of ``A.reshape(-1)``.
 
     Examples
     --------

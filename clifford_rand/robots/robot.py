@@ -290,10 +290,8 @@ class Robot:
         ([[0.5, 1.0], [1.0, 1.0]], [True, False])
         """
         owner = "inverse_kinematics"
-        max_iter, n_restarts = (
-            check_integer(max_iter, "max_iter", owner),
-            check_integer(n_restarts, "n_restarts", owner, low=0),
-        )
+        max_iter = check_integer(max_iter, "max_iter", owner)
+        n_restarts = check_integer(n_restarts, "n_restarts", owner, low=0)
         rule = "a number from 1e-100 to 1e100"
         length = check_number(length, "length", owner, rule, lambda value: 1e-100 <= value <= 1e100)
         tol = check_positive(tol, "tol", owner)
