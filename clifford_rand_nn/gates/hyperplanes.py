@@ -108,9 +108,9 @@ class Gates:
 
     def activations(self, X: Any) -> NDArray[np.bool_]:
         r"""Activation patterns :math:`1(Xh_i + c_i \ge 0)`, (n, m) bool, always decided in float64; X may be CSR."""
-        rows = X if issparse(X) else np.asarray(as_real(X, "X", "Gates.on", min_ndim=1), dtype=np.float64)
+        rows = X if issparse(X) else np.asarray(as_real(X, "X", "Gates.activations", min_ndim=1), dtype=np.float64)
         if rows.shape[-1] != self.d:
-            raise fail("X", "Gates.on", f"of shape (n, {self.d})", describe(f"shape {rows.shape}"))
+            raise fail("X", "Gates.activations", f"of shape (n, {self.d})", describe(f"shape {rows.shape}"))
         return np.asarray(rows @ self.directions + self.offsets >= 0)
 
     def take(self, index: ArrayLike) -> "Gates":

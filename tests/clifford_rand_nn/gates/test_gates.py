@@ -183,6 +183,8 @@ def test_gates_check_what_they_are_made_of(change, message):
         Gates.from_arrays(np.eye(3), np.zeros(2))
     with pytest.raises(ArgumentError, match=r"in dimension 2, that of X\. Got 3 dimensions"):
         activation_patterns(np.eye(2), (np.eye(3), np.zeros(3)))
+    with pytest.raises(ArgumentError, match=r"'X' parameter of Gates\.activations must be of shape \(n, 3\)"):
+        Gates.from_arrays(np.eye(3)).activations(np.eye(2))
 
 
 GIVEN = {
