@@ -1,4 +1,4 @@
-"""Exchange of the gates of a gated network, round by round: candidates, their prices, and what leaves."""
+"""Iterative exchange of the gates of a gated network: candidates, their prices, and the gates that leave."""
 
 import time
 from collections.abc import Callable
@@ -18,19 +18,19 @@ from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateSolver
 from clifford_rand_nn.solvers.stopping import BestIterate, raise_held
 
-_SOLVER_TOL = 1e-5  # relative gap of a round; rounds worth having lower the objective by much more
-_PER_ROUND = 0.5  # of the gates: added in a round; on text embeddings smaller shares were no better for the time
+_SOLVER_TOL = 1e-5  # relative gap of an iteration; those worth having lower the objective by much more
+_NEW_SHARE = 0.5  # of the gates: added in an iteration; on text embeddings smaller shares were no better for the time
 _DRAWN = 10  # candidates drawn for each gate that is added
 _PROBLEM_OPTIONS = ("loss", "bias", "fit_intercept", "huber_delta", "sample_weight")
 _CLIMBING = 3  # times as many as are added: the best of the drawn gates, which then climb
-_PATIENCE = 3  # rounds in a row that did not help, each with fresh draws, before refinement ends
+_PATIENCE = 3  # iterations in a row that did not help, each with fresh draws, before refinement ends
 _NEAR = 1e-9  # of the largest margin: a plane this near to a row may put it on another side in another product
 
 
-class RefinementRound(NamedTuple):
-    """A round: the model after it, with its objective, and whether it was kept.
+class RefinementIteration(NamedTuple):
+    """An iteration: the model after it, with its objective, and whether it was kept.
 
-    ``largest_price`` and ``largest_gain`` are of the candidates, at the model before the round, as in `price_gates`;
+    ``largest_price`` and ``largest_gain`` are of the candidates, at the model before it, as in `price_gates`;
     both are 0 in the first row, the model that refinement began with.
     """
 
@@ -60,7 +60,7 @@ class Refinement:
         ``(result.objective - bound) / result.objective``.
     candidates : Gates
         The last ones.
-    history : tuple of RefinementRound
+    history : tuple of RefinementIteration
     status : Status
         "refined" if no candidate offered a share ``tol`` of the objective, or what ended refinement before; Ctrl-C
         does, and the model of the iterations before is returned.
@@ -74,7 +74,7 @@ class Refinement:
     bound: float
     relative_gap: float
     candidates: Gates
-    history: tuple[RefinementRound, ...]
+    history: tuple[RefinementIteration, ...]
     status: Status
     message: str
 
@@ -152,7 +152,7 @@ class RefinementSettings:
     tol: float = 1e-4
     random_state: np.random.Generator | int | None = None
     solver: GateSolver | None = None
-    callback: Callable[[RefinementRound], object] | None = None
+    callback: Callable[[RefinementIteration], object] | None = None
 
     def check(self, owner: str) -> None:
         """Raise ArgumentError unless every option follows its rule."""
@@ -167,13 +167,13 @@ class RefinementSettings:
             if getattr(self, name) is not None:
                 check_integer(getattr(self, name), name, owner)
         if self.callback is not None and not callable(self.callback):
-            raise fail("callback", owner, "None or a function of a RefinementRound", self.callback)
+            raise fail("callback", owner, "None or a function of a RefinementIteration", self.callback)
         if self.solver is not None and not callable(getattr(self.solver, "solve", None)):
             raise fail("solver", owner, "None or a solver such as Fista()", self.solver)
 
     def sized(self, n_gates: int) -> "RefinementSettings":
         """Return the settings with numbers of gates, and the solver, in the place of None."""
-        n_new_gates = self.n_new_gates or max(1, round(_PER_ROUND * (self.max_gates or n_gates)))
+        n_new_gates = self.n_new_gates or max(1, round(_NEW_SHARE * (self.max_gates or n_gates)))
         drawn, solver = self.n_candidates or _DRAWN * n_new_gates, self.solver or Fista(tol=_SOLVER_TOL)
         return replace(self, n_new_gates=n_new_gates, n_candidates=drawn, solver=solver)
 
@@ -192,13 +192,13 @@ class GateExchange:
     def run(self, first: ActivationPatterns) -> Refinement:
         """Exchange gates until no candidate offers a share ``tol``, or the iterations, the time or Ctrl-C end it."""
         began, settings = time.perf_counter(), self.settings
-        rounds: list[RefinementRound] = []
+        history: list[RefinementIteration] = []
 
         def note(model: _Model, price: float, gain: float, kept: bool) -> None:
             active = int(np.count_nonzero(model.norms))
             seconds = time.perf_counter() - began
-            row = RefinementRound(len(model.gates), active, model.result.objective, price, gain, kept, seconds)
-            rounds.append(row)
+            row = RefinementIteration(len(model.gates), active, model.result.objective, price, gain, kept, seconds)
+            history.append(row)
             if settings.callback is not None:
                 settings.callback(row)
 
@@ -206,7 +206,7 @@ class GateExchange:
         undone, message = 0, ""
         status: Status | None = None
         offered = ActivationPatterns(model.patterns[:, :0], model.gates.take(np.zeros(0, dtype=np.intp)))
-        with BestIterate(rounds) as kept:
+        with BestIterate(history) as kept:
             note(model, 0.0, 0.0, True)
             raise_held()
             if model.result.interrupted:
@@ -220,7 +220,7 @@ class GateExchange:
                 price, gain = float(prices.price.max(initial=0.0)), float(prices.gain.max(initial=0.0))
                 if gain <= settings.tol * model.result.objective:
                     status = Status.REFINED
-                elif len(rounds) > settings.max_iter:
+                elif len(history) > settings.max_iter:
                     status = Status.MAX_ITER
                     message = f"stopped after {settings.max_iter} iterations: try a larger max_iter"
                 elif undone == _PATIENCE:
@@ -230,9 +230,8 @@ class GateExchange:
                     status = Status.MAX_TIME
                 if status:
                     break
-                adding = max(
-                    1, self.n_new_gates // 2**undone
-                )  # gates with large gains of their own may crowd each other
+                # gates with large gains of their own may crowd each other
+                adding = max(1, self.n_new_gates // 2**undone)
                 best = np.argsort(-prices.gain, kind="stable")[:adding]
                 new = self._exchanged(model, offered, best[prices.gain[best] > 0])
                 lower = new.result.objective < model.result.objective
@@ -242,17 +241,17 @@ class GateExchange:
         status = kept.status or status
         assert status is not None
         gap, seconds = model.result.relative_gap, time.perf_counter() - began
-        message = message or explain(status, len(rounds) - 1, seconds, gap)
+        message = message or explain(status, len(history) - 1, seconds, gap)
         both = self._problem(np.hstack([model.patterns, offered.patterns])) if len(offered.gates) else model.problem
         bound = both.dual_bound(model.result.fitted).value
         gap = both.relative_gap(model.result.objective, bound)
         return Refinement(
-            model.gates, model.patterns, model.result, bound, gap, offered.gates, tuple(rounds), status, message
+            model.gates, model.patterns, model.result, bound, gap, offered.gates, tuple(history), status, message
         )
 
     @property
     def n_new_gates(self) -> int:
-        """Gates added in a round."""
+        """Gates added in an iteration."""
         assert self.settings.n_new_gates is not None
         return self.settings.n_new_gates
 
@@ -270,7 +269,7 @@ class GateExchange:
             left = max(self.ends - time.perf_counter(), np.finfo(np.float64).eps)
             solver = replace(solver, max_time=left)  # type: ignore[type-var]
         result = solver.solve(problem, None if start is None else problem.point(start))
-        if result.interrupted and start is not None:  # a round is not finished; the model before it is better
+        if result.interrupted and start is not None:  # an unfinished iteration; the model before it is better
             raise KeyboardInterrupt
         return _Model(gates, problem, result)
 

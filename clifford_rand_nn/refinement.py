@@ -25,10 +25,10 @@ def refine_gates(
 ) -> Refinement:
     r"""Exchange and add gates of `GatedReLUProblem` so that its optimum falls.
 
-    A round draws fresh candidates, lets the best of them climb, ranks all by the gain that each guarantees (see
+    An iteration draws fresh candidates, lets the best of them climb, ranks all by the gain that each guarantees (see
     `price_gates`), adds the best, and solves again from where it was. Gates without weights are dropped if gates have
     no bias; with ``max_gates`` only the gates whose removal would cost most are kept, and the problem is solved once
-    more. A round that does not lower the objective is undone, so the objective never rises.
+    more. An iteration that does not lower the objective is undone, so the objective never rises.
 
     Parameters
     ----------
@@ -45,20 +45,20 @@ def refine_gates(
     n_candidates : int or None
         Gates drawn in an iteration; None for 10 times ``n_new_gates``.
     n_new_gates : int or None
-        Gates added in a round; None for half as many as there are at the start, or as
-        ``max_gates``. A round that does not help halves the number for the next.
+        Gates added in an iteration; None for half as many as there are at the start, or as ``max_gates``. An iteration
+        that does not help halves the number for the next.
     max_gates : int or None
-        Most gates that the model has after a round, not counting the first model; None for no limit.
+        Most gates that the model has after an iteration, not counting the first model; None for no limit.
     max_iter : int
     max_time : float or None
-        Seconds after which no new round begins; a solver with a field ``max_time`` is stopped too.
+        Seconds after which no new iteration begins; a solver with a field ``max_time`` is stopped too.
     tol : float
-        Ends refinement: no candidate of a round offers this share of the objective.
+        Ends refinement: no candidate of an iteration offers this share of the objective.
     random_state : Generator, int or None
     solver : solver or None
         For the problems of the iterations; None for ``Fista(tol=1e-5)``. Gains below its tolerance are noise.
     callback : callable or None
-        Called with each `RefinementRound`.
+        Called with each `RefinementIteration`.
 
     Raises
     ------
@@ -83,9 +83,8 @@ def refine_gates(
     ends = None if limit is None else time.perf_counter() + limit
     first = chosen_patterns(data, gates, settings.bias, owner, late=deadline(limit))
     settings = settings.sized(len(first.gates))
-    return GateExchange(data, y, beta, settings, as_generator(settings.random_state, owner, "random_state"), ends).run(
-        first
-    )
+    rng = as_generator(settings.random_state, owner, "random_state")
+    return GateExchange(data, y, beta, settings, rng, ends).run(first)
 
 
 show_options(refine_gates, RefinementSettings)

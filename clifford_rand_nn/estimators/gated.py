@@ -36,7 +36,7 @@ from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 _TOL, _SHARDS_TOL = 1e-6, 1e-3  # relative gaps to reach in memory, and on shards, where each digit takes passes
 _TYPICAL, _JUDGED_TOL = 5, 1e-4  # place of the share of the largest beta that is chosen, and gap of one that is judged
 _WARM = 0.5  # time of a fit from the last beta's solution on four fifths of the rows: 200 and 1000 rows
-_REFINE_TOL = 1e-5  # relative gap of the rounds of a refinement, which lower the objective by much more
+_REFINE_TOL = 1e-5  # relative gap of the iterations of a refinement, which lower the objective by much more
 _LONG = 1.2  # seconds that a fit with the logistic loss is expected to take, beyond which "auto" is the squared one
 _GATE_COPIES, _OUTPUT_COPIES = 8, 8  # numbers for each gate and column, and for each output too, at the peak of a fit
 _BY_COLUMNS = ("auto", "kernel", "fista")  # solvers that take sparse rows column by column
@@ -81,7 +81,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         "group_l2" where ``beta`` is "auto" and gates are sampled, and not where ``beta`` is a number. See
         `with_linear_gate`.
     n_refinements : int, default 0
-        Rounds in which gates are exchanged for others that lower the objective more; see `refine_gates`.
+        Iterations that exchange gates for others that lower the objective more; see `refine_gates`.
 
     Attributes
     ----------
