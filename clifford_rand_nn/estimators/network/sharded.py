@@ -150,7 +150,7 @@ class NetworkFit(ShardPlanning):
         steps = f"gates in {kind} of weight {best.steps:g}, " if best.steps else ""
         note(
             f"{type(self).__name__}: rows scaled by {best.scaling}, constant feature {best.bias:g}, {steps}{rounds}"
-            f" rounds of learned gates, beta {self.beta_:.3g}; {self.reason_}"
+            f" iterations of a learned metric, beta {self.beta_:.3g}; {self.reason_}"
         )
 
 

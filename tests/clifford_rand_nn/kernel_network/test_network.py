@@ -290,7 +290,7 @@ def test_verbose_says_what_was_chosen(capfd):
     X, y = load_iris(return_X_y=True)
     ConvexNetworkClassifier(verbose=True, max_metric_iter=0).fit(X, y)
     assert (
-        "ConvexNetworkClassifier: rows scaled by common, constant feature 3, 0 rounds of learned gates"
+        "ConvexNetworkClassifier: rows scaled by common, constant feature 3, 0 iterations of a learned metric"
         in capfd.readouterr().err.splitlines()[-1]
     )
     ConvexNetworkClassifier(max_metric_iter=0).fit(X, y)
