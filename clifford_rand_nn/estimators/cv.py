@@ -21,7 +21,7 @@ from clifford_rand_nn._progress import note, phase, reporting, track
 from clifford_rand_nn.cost import Estimate
 from clifford_rand_nn.datafits.registry import check_weights
 from clifford_rand_nn.estimators.base import ConvexNetwork
-from clifford_rand_nn.estimators.folds import PipelinePrefix, scorer_of, splits_of
+from clifford_rand_nn.estimators.folds import PipelinePrefix, scorer_of, splits_of, take_features
 from clifford_rand_nn.estimators.parameters import check_verbose
 from clifford_rand_nn.estimators.planning import RowPlanning
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn
@@ -157,7 +157,7 @@ class BetaCV(RowPlanning, Exported, MetaEstimatorMixin, BaseEstimator):
             left = limits.after(time.perf_counter() - began).max_time
             model = self._model(self.beta_, left).fit(seen, targets, weights)
             self.estimator_ = front.joined(model)
-            self._set_features()
+            take_features(self, self.estimator_)
         if interrupts.held:
             model._end(Status.INTERRUPTED)
         return self
@@ -174,12 +174,6 @@ class BetaCV(RowPlanning, Exported, MetaEstimatorMixin, BaseEstimator):
         jobs = min(effective_n_jobs(self.n_jobs), folds)
         seconds = folds / jobs * betas * _WARM * training.seconds
         return shape, {"cross-validation": Estimate(seconds, jobs * training.bytes), "training": training}
-
-    def _set_features(self) -> None:
-        """Take over what the fitted estimator knows of the columns; a step that takes texts knows nothing."""
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
 
     def _score(self, data: "_Data", splits: list[Any], began: float) -> None:
         """Fill ``scores_``, a fold at a time or several at once, each within its share of the time."""

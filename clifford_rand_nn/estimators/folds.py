@@ -173,3 +173,11 @@ class PipelinePrefix(NamedTuple):
             return estimator
         *steps, (name, _) = self.pipeline.steps
         return Pipeline([*steps, (name, estimator)], memory=self.pipeline.memory, verbose=self.pipeline.verbose)
+
+
+def take_features(model: Any, fitted: Any) -> None:
+    """Set what a fitted estimator or pipeline knows of the columns; a step that takes texts knows nothing."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        vars(model).pop(name, None)  # of another fit
+        if hasattr(fitted, name):
+            setattr(model, name, getattr(fitted, name))

@@ -23,6 +23,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
 from clifford_rand_nn._records import Arrays, agree, plain, text, truth
 from clifford_rand_nn.estimators.cv import BetaCV
+from clifford_rand_nn.estimators.folds import take_features
 from clifford_rand_nn.saved import kernel_networks, networks, parts
 from clifford_rand_nn.saved.parts import ForeignPartError
 from clifford_rand_nn.tables.encoder import TableEncoder
@@ -118,7 +119,7 @@ def _read_search(arrays: Arrays, meta: dict[str, Any]) -> BetaCV:
     falling = betas.size > 0 and bool((betas > 0).all()) and bool((np.diff(betas) <= 0).all())
     agree(falling and len(scores) == betas.size and bool((betas == model.beta).any()), "the search")
     search.betas_, search.scores_, search.beta_, search.estimator_ = betas, scores, model.beta, trained
-    search._set_features()
+    take_features(search, search.estimator_)
     return search
 
 

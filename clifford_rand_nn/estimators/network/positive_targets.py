@@ -15,7 +15,7 @@ from clifford_rand._checks import as_real, check_choice, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn.datafits.registry import split_weights
-from clifford_rand_nn.estimators.folds import PipelinePrefix, group_numbers, order_numbers
+from clifford_rand_nn.estimators.folds import PipelinePrefix, group_numbers, order_numbers, take_features
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.estimators.rows import training_data
 from clifford_rand_nn.scores import r_squared
@@ -182,10 +182,7 @@ class PositiveTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator)
         judged = self.loo_mask_
         mass = None if weights is None else weights[judged]
         self.loo_score_ = r_squared(targets[judged], self.loo_predictions_[judged], mass)
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(self.regressor_, name):
-                setattr(self, name, getattr(self.regressor_, name))
+        take_features(self, self.regressor_)
         return self
 
     def predict(self, X: Any) -> Array:

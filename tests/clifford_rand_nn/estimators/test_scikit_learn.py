@@ -205,6 +205,7 @@ def test_frames_of_numbers_and_their_names():
     np.testing.assert_array_equal(fitted.predict(polars.from_numpy(X, list("abcd"))), fitted.predict(frame))
     found = BetaCV(GatedReLUClassifier(n_gates=3, random_state=0), betas=[0.1], cv=2)
     assert found.fit(polars.from_numpy(X, list("abcd")), LABELS).feature_names_in_.tolist() == list("abcd")
+    assert not hasattr(found.fit(X, LABELS), "feature_names_in_")
 
 
 @NAMED
