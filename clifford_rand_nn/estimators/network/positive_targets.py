@@ -1,4 +1,4 @@
-"""Regression of counts and positive targets: a transformation of the target that leave-one-out prefers."""
+"""Regression of counts and positive targets: leave-one-out selects a transformation of the target."""
 
 import warnings
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class TransformationScore(NamedTuple):
 
 
 class _Retransformation(NamedTuple):
-    r"""The mean of the target by an output f, :math:`u\max(sh(f)+a-b, 0)`: h and b by name, s and a by `of`."""
+    r"""The mean of the target by an output f, :math:`u\max(sh(f)+a-b, 0)`: h and b by name, s and a by `fitted`."""
 
     name: str
     unit: float  # u, the mean of the targets
@@ -58,15 +58,15 @@ class _Retransformation(NamedTuple):
         return np.asarray({"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt}[self.name](y))
 
     def quantile(self, f: Array) -> Array:
-        """Return what increasing maps keep, the median and ends of intervals: the inverse of `forward`, from 0 on."""
+        """Return quantiles of the target, which increasing maps keep: the inverse of `forward`, at least 0."""
         return np.asarray(self.unit * np.maximum(self._h(f) - self._offset, 0.0))
 
     def mean(self, f: Array) -> Array:
         """Return the mean."""
         return np.asarray(self.unit * np.maximum(self.factor * self._h(f) + self.shift - self._offset, 0.0))
 
-    def of(self, f: Array, y: Array, weights: Array | None) -> "_Retransformation":
-        """Return that whose means of out-of-sample outputs f (n,) have the mean of the targets y (n,)."""
+    def fitted(self, f: Array, y: Array, weights: Array | None) -> "_Retransformation":
+        """Return it with s and a for which the means of out-of-sample outputs f (n,) average to those of y (n,)."""
         mine, truth = (float(np.average(part, weights=weights)) for part in (self._h(f), y / self.unit))
         if self.name == "none":
             return self
@@ -86,7 +86,7 @@ class _Retransformation(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class PositiveTargetRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
-    r"""Regressor of counts and positive targets, on the scale of a transformation that leave-one-out prefers.
+    r"""Regressor of counts and positive targets, whose transformation leave-one-out selects.
 
     It is trained on y itself, :math:`\log y`, :math:`\log(1+y/\bar y)` where some y are 0, or :math:`\sqrt y`,
     whichever has the least leave-one-out squared error **of y**, in fits to at most 500 rows. Nothing predicted is
@@ -221,12 +221,12 @@ def _compare(
 def _trained(
     regressor: ConvexNetworkRegressor, name: str, X: Any, y: Array, beside: dict[str, NDArray[Any]]
 ) -> tuple[ConvexNetworkRegressor, _Retransformation, Array]:
-    """Return a regressor that is fitted to transformed targets, the way back, and leave-one-out means of rows."""
+    """Return a regressor of transformed targets, the retransformation, and the leave-one-out means of rows."""
     model, weights = clone(regressor), beside.get("sample_weight")
     way = _Retransformation(name, float(np.average(y, weights=weights)))
-    with np.errstate(divide="ignore"):  # of rows of weight zero
+    with np.errstate(divide="ignore"):  # log 0 of rows of weight zero
         targets = np.maximum(way.forward(y), -_FAR)
     model.fit(X, targets, **beside)
     f, judged = model.loo_predictions_, model.loo_mask_
-    way = way.of(f[judged], y[judged], None if weights is None else weights[judged])
+    way = way.fitted(f[judged], y[judged], None if weights is None else weights[judged])
     return model, way, way.mean(f)
