@@ -53,7 +53,7 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     meta["n_iter"] = int(model.n_iter_)
     if isinstance(model.beta, str):
         meta["beta"] = float(model.beta_)
-    if _has_chosen_loss(model):
+    if model.loss == "auto":
         meta["loss"] = model.loss_
     claim = model.certificate_.claim
     if isinstance(claim, GatedClaim):
@@ -111,17 +111,12 @@ def read_neurons(arrays: Arrays, meta: dict[str, Any], d: int, feature: float | 
     return NetworkClaim(TwoLayerNetwork(W1, b1, w2, b2), family, standard)
 
 
-def _has_chosen_loss(model: Any) -> bool:
-    """Whether the fit chose a loss that readers without loss="auto" would not take."""
-    return bool(model.loss == "auto" and model.loss_ != "squared")
-
-
 def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     """Return the estimator of arrays and values from a file."""
     model = _unfitted(arrays, meta)
     kind, state = type(model), parts.read_features(meta)
     beta = number(meta.get("beta", model.beta))  # as it was given, in files of versions without "auto"
-    loss = meta.get("loss", "squared" if model.loss == "auto" else model.loss)
+    loss = meta.get("loss", "squared" if model.loss == "auto" else model.loss)  # older files leave squared out
     agree(beta > 0 and model.fit_intercept in (True, False) and model.beta in ("auto", beta), "parameters")
     agree(loss in kind._losses and loss != "auto" and model.loss in ("auto", loss), "the loss")
     feature = None if meta.get("bias_feature") is None else number(meta["bias_feature"])
