@@ -245,14 +245,15 @@ def _influence(influence: Influence) -> Section:
 
 
 def _distributions(facts: Facts) -> Section:
-    """Return a card for each column, and the pairs of columns that go together."""
+    """Return a card for each column, and the pairs of columns that are associated."""
     cards = [card(column) for column in facts.distributions]
     lines = [(pair.first, pair.second, pair.value, pair.measure) for pair in facts.associations]
     caption = f"Pairs of columns with an association of {STRONG:g} or more"
     caption += f", the largest {LISTED}" if len(lines) == LISTED else ""
     tables = (Table.of(caption, ("column", "and", "association", "measure"), lines),) if lines else ()
     limits = {"rows": MOST_ROWS if facts.rows_used > MOST_ROWS else 0, "strong": STRONG}
-    limits |= {"columns": MOST_COLUMNS, "cut": len(cards) > MOST_COLUMNS, "paired": MOST_PAIRED}
+    cut = (len(facts.columns) or facts.n_features) > MOST_COLUMNS
+    limits |= {"columns": MOST_COLUMNS, "cut": cut, "paired": MOST_PAIRED}
     return Section({"cards": cards, "first": _CARDS, "has_pairs": bool(lines), **limits}, tables=tables)
 
 

@@ -19,6 +19,7 @@ from typer.testing import CliRunner  # noqa: E402
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLURegressor, explain  # noqa: E402
 from clifford_rand_nn.cli.app import app  # noqa: E402
 from clifford_rand_nn.reporting import baselines  # noqa: E402
+from clifford_rand_nn.reporting import page as page_of_report  # noqa: E402
 from clifford_rand_nn.reporting.baselines import Influence, find_influence, make_folds  # noqa: E402
 from clifford_rand_nn.reporting.collect import collect_facts  # noqa: E402
 from clifford_rand_nn.reporting.facts import Rows  # noqa: E402
@@ -138,6 +139,12 @@ def test_every_column_has_a_card_with_its_distribution(classes):
         assert f"association {column.association.value:.2f}" in shown.text
     for path in shown.of("path"):
         assert re.fullmatch(r"[MVHZ\d. ]*", path["d"])
+
+
+def test_columns_that_are_not_described_are_mentioned_where_there_are_any(classes, monkeypatch):
+    for most, cut in ((2, True), (3, False)):
+        monkeypatch.setattr(page_of_report, "MOST_COLUMNS", most)
+        assert page_of_report._distributions(classes[2]).values["cut"] == cut
 
 
 def test_text_of_the_table_stays_text_and_nothing_comes_from_elsewhere(classes):
