@@ -94,7 +94,8 @@ def run_fit(
     silent = copy.copy(model).set_params(verbose=0)
     with refused_data(str(data.test or data.train)), reporting(output.prints_text, brief=True):
         phase("scoring and comparing" if compare else "scoring")
-        facts = collect_facts(silent, rows, why=why, test=test, seconds=seconds, compare=compare)
+        described = output.as_json or output.report is not None
+        facts = collect_facts(silent, rows, why=why, test=test, seconds=seconds, compare=compare, describe=described)
     if output.as_json:
         files = {"model_file": output.out, "report_file": output.report}
         names = {key: None if file is None else str(file) for key, file in files.items()}

@@ -44,11 +44,12 @@ def collect_facts(
     test: Rows | None = None,
     seconds: float = float("nan"),
     compare: bool = True,
+    describe: bool = True,
 ) -> Facts:
     """Return the facts of a model that is fitted to ``rows``; ``test`` are others of the same columns.
 
     ``why`` is the reason for the task, ``seconds`` the time that the fit took. Without ``compare`` no rows are left
-    out, and nothing is fitted.
+    out, and nothing is fitted; without ``describe`` there are no distributions.
 
     >>> from sklearn.datasets import load_iris
     >>> from clifford_rand_nn import ConvexNetworkClassifier
@@ -65,7 +66,7 @@ def collect_facts(
     proof = model.certificate_
     kind = "new rows of the same kind" if rows.groups is None else "rows of new groups"
     converged = bool(getattr(getattr(model, "result_", None), "converged", True))
-    distributions, associations = describe_columns(rows, classes=classes)
+    distributions, associations = describe_columns(rows, classes=classes) if describe else ((), ())
     facts = Facts(
         path=rows.path,
         target=rows.target,
@@ -106,8 +107,7 @@ def data_warnings(rows: Rows, test: Rows | None, classes: bool) -> list[ModelWar
     if rows.order is None:
         warned += date_warning([column.name for column in rows.columns if column.kind == "date"])
     if rows.frame is not None and rows.groups is None:
-        kinds = [column.kind for column in rows.columns] or ["number"] * rows.frame.shape[1]
-        warned += group_warnings(rows.frame, [str(name) for name in rows.frame.columns], kinds)
+        warned += group_warnings(rows.frame, rows.kinds)
     return warned
 
 

@@ -3,8 +3,8 @@ r"""Distributions of the columns of a table, and their associations with the tar
 An association is a number from 0 (none) to 1, by the kinds of the two columns:
 
 * two of numbers: :math:`|r|`, the absolute correlation of ranks (Spearman 1904);
-* two of categories: Cramér's V, less its bias (Bergsma 2013, eq. 7);
-* numbers and categories: the correlation ratio η of the ranks of the numbers, less its bias (Kelley 1935),
+* two of categories: Cramér's V, bias-corrected (Bergsma 2013, eq. 7);
+* numbers and categories: the correlation ratio η of the ranks of the numbers, bias-corrected (Kelley 1935),
   :math:`\sqrt{1-(1-\eta^2)(n-1)/(n-k)}` with k categories.
 
 Booleans are categories, dates are numbers. A pair is compared on the rows that have both cells; ranks are among all
@@ -36,7 +36,7 @@ MOST_COLUMNS = 200  # whose distributions are counted
 MOST_PAIRED = 60  # columns that are compared with each other: 1770 pairs take half a second
 _FEWEST = 20  # rows of a pair: the correlation of fewer is above 0.4 by chance
 _BINS = 16
-_FAR = 3.0  # distances between the quartiles, beyond which cells are counted apart: in one range they leave one bin
+_FAR = 3.0  # interquartile ranges beyond the quartiles: outliers, which in one range leave all others one bin
 _BARS = 5  # categories, the rest is summed
 _LONGEST = 40  # characters of a category
 STRONG = 0.5  # of pairs that are listed
@@ -62,11 +62,11 @@ class _Cells(NamedTuple):
 
 
 def describe_columns(rows: Rows, *, classes: bool) -> tuple[tuple[Distribution, ...], tuple[Association, ...]]:
-    """Return the distributions of the target and of the columns, and the pairs of columns that go together.
+    """Return the distributions of the target and of the columns, and the pairs of columns that are associated.
 
     The target is the first; then come columns by their association with it, last those that have none. Pairs have an
     association of 0.5 and more, the largest first. More than 10,000 rows are a sample; of more than 200 columns the
-    first are described, of more than 60 those that go best with the target are paired.
+    first are described, of more than 60 those with the largest association with the target are paired.
 
     >>> rng = np.random.default_rng(0)
     >>> a, b = rng.standard_normal((2, 200))
@@ -79,16 +79,12 @@ def describe_columns(rows: Rows, *, classes: bool) -> tuple[tuple[Distribution, 
     """
     place = np.sort(np.random.default_rng(0).permutation(rows.weighted)[:MOST_ROWS])
     columns, name = _columns(rows, place), rows.target or "the target"
-    described: list[Distribution] = []
-    with_target: list[Association | None] = [None] * len(columns)
-    if rows.y.ndim == 1:
-        y = rows.y[place]
-        target = _categories(name, "category", y.astype(str).tolist()) if classes else _numbers(name, "number", y)
-        described.append(_described(target, None))
-        with_target = [associate(cells, target) for cells in columns]
+    y = rows.y[place]
+    target = _categories(name, "category", y.astype(str).tolist()) if classes else _numbers(name, "number", y)
+    with_target = [associate(cells, target) for cells in columns]
     value = [-1.0 if found is None else found.value for found in with_target]
     order = sorted(range(len(columns)), key=lambda j: -value[j])
-    described += [_described(columns[j], with_target[j]) for j in order]
+    described = [_described(target, None), *(_described(columns[j], with_target[j]) for j in order)]
     used = [columns[j] for j in order[:MOST_PAIRED]]
     pairs = [associate(first, second) for i, first in enumerate(used) for second in used[i + 1 :]]
     strong = [pair for pair in pairs if pair is not None and pair.value >= STRONG]
@@ -100,9 +96,8 @@ def _columns(rows: Rows, place: NDArray[np.intp]) -> list[_Cells]:
     if rows.frame is None:
         names = rows.names or tuple(f"column {j}" for j in range(rows.X.shape[1]))
         return [_numbers(name, "number", rows.X[place, j]) for j, name in enumerate(names[:MOST_COLUMNS])]
-    kinds = [column.kind for column in rows.columns] or ["number"] * rows.frame.shape[1]
-    there = [(str(name), kind) for name, kind in zip(rows.frame.columns, kinds, strict=True)][:MOST_COLUMNS]
-    return [_read(name, kind, rows.frame.iloc[place, j]) for j, (name, kind) in enumerate(there)]
+    kinds = rows.kinds[:MOST_COLUMNS]
+    return [_read(name, kind, rows.frame.iloc[place, j]) for j, (name, kind) in enumerate(kinds)]
 
 
 def _read(name: str, kind: str, column: Any) -> _Cells:
@@ -210,7 +205,7 @@ def _correlation(a: Array, b: Array) -> float | None:
 
 
 def cramers_v(a: NDArray[np.intp], b: NDArray[np.intp]) -> float | None:
-    """Return Cramér's V of codes (n,) and (n,), less its bias; None where all codes of one are alike.
+    """Return the bias-corrected Cramér's V of codes (n,) and (n,); None where all codes of one are equal.
 
     >>> codes = np.array([0, 1, 2] * 20)
     >>> round(cramers_v(codes, codes[::-1]), 12), cramers_v(codes, np.repeat([0, 1, 2], 20))
@@ -229,7 +224,7 @@ def cramers_v(a: NDArray[np.intp], b: NDArray[np.intp]) -> float | None:
 
 
 def correlation_ratio(codes: NDArray[np.intp], values: Array) -> float | None:
-    """Return the correlation ratio of numbers (n,) within categories (n,), less its bias; None where one is constant.
+    """Return the bias-corrected correlation ratio of numbers (n,) by codes (n,); None where one is constant.
 
     >>> codes = np.array([0, 1, 2] * 20)
     >>> round(correlation_ratio(codes, codes**2.0), 12), correlation_ratio(codes, np.repeat([0.0, 1.0, 2.0], 20))

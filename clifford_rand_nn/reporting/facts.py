@@ -41,6 +41,12 @@ class Rows:
         return Rows(self.X[places], self.y[places], weights, groups, self.names, self.origin, order=order)
 
     @property
+    def kinds(self) -> list[tuple[str, str]]:
+        """Name and kind of each column of the frame."""
+        kinds = [column.kind for column in self.columns] or ["number"] * self.frame.shape[1]
+        return list(zip(map(str, self.frame.columns), kinds, strict=True))
+
+    @property
     def weighted(self) -> NDArray[np.intp]:
         """Places of the rows whose weight is not zero."""
         return np.arange(len(self.y)) if self.weights is None else np.flatnonzero(self.weights)
@@ -69,7 +75,7 @@ def linear_name(classes: bool) -> str:
 
 @dataclass(frozen=True)
 class Association:
-    """How much two columns go together; see `clifford_rand_nn.reporting.distributions`."""
+    """Association of two columns; see `clifford_rand_nn.reporting.distributions`."""
 
     first: str
     second: str

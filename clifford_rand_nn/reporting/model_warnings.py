@@ -139,13 +139,10 @@ def date_warning(dates: Sequence[str]) -> list[ModelWarning]:
     return [ModelWarning("dates", f"{date_note(dates)}; {advice}", tuple(dates))]
 
 
-def group_warnings(frame: Any, columns: Sequence[str], taken_for: Sequence[str]) -> list[ModelWarning]:
-    """Return a warning of columns that look like ids whose rows belong together.
-
-    ``columns`` are those of the frame that hold whole numbers or text, ``taken_for`` what each is used as.
-    """
+def group_warnings(frame: Any, kinds: Sequence[tuple[str, str]]) -> list[ModelWarning]:
+    """Return a warning of columns that look like ids whose rows belong together, by their names and kinds."""
     warned = []
-    for name, kind in zip(columns, taken_for, strict=True):
+    for name, kind in kinds:
         values = frame[name].dropna()
         if len(values) == 0 or not _ID.search(name.lower()) or kind in ("date", "boolean"):
             continue

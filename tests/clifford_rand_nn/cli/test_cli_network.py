@@ -62,6 +62,7 @@ def test_classes_without_an_option(folder, monkeypatch):
     assert facts["left_out"]["model"]["accuracy"] == pytest.approx(model.loo_score_)
     assert facts["test"]["model"]["accuracy"] == pytest.approx(whole.score(test[FEATURES], test.kind))
     assert facts["train"]["accuracy"] == pytest.approx(whole.score(train[FEATURES], train.kind))
+    assert facts["distributions"] == []  # which text has no place for
     assert facts["proof"]["scope"] == model.certificate_.scope
     assert facts["solver"] == model.reason_
     assert facts["left_out"]["model"]["log_loss"] == pytest.approx(model.calibration_.loss)
@@ -108,6 +109,7 @@ def test_numbers_without_an_option(folder, monkeypatch):
 def test_weights_count(folder):
     facts = facts_of("weighted.csv", "--sample-weight", "times", "--out", "m.npz", "--no-compare")
     assert (facts["rows_used"], facts["weights"], facts["n_features"]) == (60, [1, 3], 3)
+    assert facts["distributions"][0]["name"] == "kind"
     rows = TABLE[:60]
     plain = ConvexNetworkClassifier().fit(rows[FEATURES], rows.kind, sample_weight=rows.times)
     model = load_model("m.npz")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -87,7 +88,7 @@ def test_targets_with_noise_of_one_size_stay_as_they_are():
     np.testing.assert_allclose(model.predict(X), QUICK.fit(X, y).predict(X), rtol=1e-6)
 
 
-def test_weights_groups_and_pipelines_reach_the_regressor():
+def test_weights_groups_order_and_pipelines_reach_the_regressor():
     rng = np.random.default_rng(6)
     X, y, _ = lognormal(80, rng)
     doubled = np.concatenate([X, X[:20]]), np.concatenate([y, y[:20]])
@@ -98,9 +99,13 @@ def test_weights_groups_and_pipelines_reach_the_regressor():
     )
     np.testing.assert_allclose(by_weight.predict(X), by_rows.predict(X), rtol=1e-6)
     assert not by_weight.loo_mask_[70:].any()
-    groups = np.arange(80) // 4
-    pipeline = PositiveTargetRegressor(make_pipeline(StandardScaler(), QUICK)).fit(X, y, groups=groups)
-    assert pipeline.loo_score_ < PositiveTargetRegressor(QUICK).fit(X, y).score(X, y)
+    groups, log = np.arange(80) // 4, np.log(y / y.mean())
+    pipeline = PositiveTargetRegressor(make_pipeline(StandardScaler(), QUICK), "log").fit(X, y, groups=groups)
+    alone = clone(QUICK).fit(StandardScaler().fit_transform(X), log, groups=groups)
+    np.testing.assert_allclose(pipeline.regressor_[-1].loo_predictions_, alone.loo_predictions_, rtol=1e-6)
+    later = PositiveTargetRegressor(QUICK, "log").fit(X, y, order=np.arange(80))
+    np.testing.assert_array_equal(later.loo_mask_, clone(QUICK).fit(X, log, order=np.arange(80)).loo_mask_)
+    assert 0 < later.loo_mask_.sum() < 80
 
 
 @pytest.mark.parametrize(

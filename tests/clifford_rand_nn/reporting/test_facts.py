@@ -193,7 +193,7 @@ def test_a_column_that_tells_the_target_is_named():
 def test_an_id_that_repeats_asks_for_groups():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"patient_id": np.arange(60) // 4, "paid": np.arange(60) // 4, "row_id": np.arange(60)})
-    (warning,) = group_warnings(frame, list(frame.columns), ["number"] * 3)
+    (warning,) = group_warnings(frame, [(name, "number") for name in frame.columns])
     assert warning.columns == ("patient_id",)
     assert "--groups patient_id" in warning.text
 
