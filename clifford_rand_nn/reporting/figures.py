@@ -141,7 +141,7 @@ def influence_bars(influence: Influence, most: int) -> Callable[[Any], None]:
     return draw
 
 
-_WIDTH, _HEIGHT, _GAP = 192, 40, 12  # of a histogram, and between its bins and the bars of farther cells
+_WIDTH, _HEIGHT, _GAP = 192, 40, 12  # of a histogram, and between its bins and the bars of outliers
 
 
 class Card(NamedTuple):
@@ -176,7 +176,7 @@ def card(column: Distribution) -> Card:
     bins = far = beyond = ""
     ends, alt = None, ""
     if column.edges and column.extent is not None:
-        ends = _ends(column)
+        ends = _number(column, column.extent[0]), _number(column, column.extent[1])
         alt = f"Histogram from {ends[0]} to {ends[1]}"
         bins, far = _histogram(column)
         sides = ((column.below, column.edges[0], "below"), (column.above, column.edges[-1], "above"))
@@ -191,11 +191,6 @@ def card(column: Distribution) -> Card:
 
 def _number(column: Distribution, value: float) -> str:
     return str(np.datetime64(int(value // 1), "D")) if column.kind == "date" else cell(value)
-
-
-def _ends(column: Distribution) -> tuple[str, str]:
-    assert column.extent is not None
-    return _number(column, column.extent[0]), _number(column, column.extent[1])
 
 
 def _histogram(column: Distribution) -> tuple[str, str]:
