@@ -68,7 +68,7 @@ def as_array(value: ArrayLike, name: str, owner: str) -> NDArray[Any]:
     """Return ``value`` as an array in the machine's byte order; masked entries and ragged rows are refused."""
     if (type(value) is np.ndarray and value.dtype.isnative) or hasattr(value, "multivector"):  # of traced scalars
         return cast(NDArray[Any], value)
-    if _is_masked(value):
+    if is_masked(value):
         raise fail(name, owner, "without masked entries", describe("some masked"), "Fill them, or leave the rows out.")
     try:
         array: NDArray[Any] = np.asarray(value)
@@ -83,13 +83,13 @@ def as_array(value: ArrayLike, name: str, owner: str) -> NDArray[Any]:
     return array.astype(kind)
 
 
-def _is_masked(value: object) -> bool:
+def is_masked(value: object) -> bool:
     """Tell whether an array, or one in a list of lists, has masked entries; numpy.ma is not imported for it."""
     if isinstance(value, np.ndarray):
         return bool(np.any(getattr(value, "mask", False)))
     if not isinstance(value, list | tuple):
         return False
-    return any(_is_masked(part) for part in value if isinstance(part, np.ndarray | list | tuple))
+    return any(is_masked(part) for part in value if isinstance(part, np.ndarray | list | tuple))
 
 
 def as_real(value: ArrayLike, name: str, owner: str, *, min_ndim: int = 0, finite: bool = True) -> NDArray[Any]:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import describe, fail, is_masked
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.arrays import beside, is_tensor, namespace, of_one_library, values_of
 from clifford_rand.errors import ArgumentError
@@ -102,7 +102,7 @@ class Specialization:
                 leaves.append((float(value),))
             elif kind is Algebra:
                 key.append(id(value))
-            elif kind is np.ndarray or kind is list or kind is tuple:
+            elif kind is list or kind is tuple or isinstance(value, np.ndarray):
                 array = value if kind is np.ndarray else self._as_array(value)
                 if array is None or array.dtype.char not in _TRACED:
                     return self._otherwise(args, kwargs)
@@ -131,10 +131,10 @@ class Specialization:
     @staticmethod
     def _as_array(value: Any) -> Any:
         try:
-            array = np.asarray(value)
+            array = None if is_masked(value) else np.asarray(value)
         except (TypeError, ValueError, RuntimeError):
             return None
-        return array if array.dtype.kind in "fi" and not hasattr(value, "mask") else None
+        return array if array is not None and array.dtype.kind in "fi" else None
 
     # ---- kinds and paths
 

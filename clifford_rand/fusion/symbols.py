@@ -49,7 +49,10 @@ class _Sample(NamedTuple):
 
 def holds_symbols(args: Sequence[Any], axes: Sequence[int | None]) -> bool:
     """Tell whether arguments hold SymPy's symbols."""
-    arrays = (operand.array for operand in operands_of(args, axes))
+    try:
+        arrays = [operand.array for operand in operands_of(args, axes)]
+    except ValueError:  # rows of several lengths, which the function itself refuses
+        return False
     return any(getattr(x, "free_symbols", None) for array in arrays if array.dtype == object for x in array.flat)
 
 

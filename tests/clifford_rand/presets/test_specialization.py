@@ -300,3 +300,29 @@ def test_incidence_is_invariant_under_motors():
         assert pga.is_incident(M >> P, M >> L)
         Q = pga.point(SPACE, u + 1)
         np.testing.assert_allclose(pga.distance(M >> Q, M >> L), pga.distance(Q, L), rtol=1e-9)
+
+
+def test_kinds_of_arrays_have_the_bits_of_plain_ones():
+    A, t = pga.motor(SPACE, LINE, 1.0, 4.0), np.linspace(0, 1, 7)
+    expected = pga.sclerp(SPACE.scalar(1.0), A, t).coefficients
+    for same in (np.ma.array(t), list(t), t.astype(">f8"), t.view(np.recarray)):
+        np.testing.assert_array_equal(pga.sclerp(SPACE.scalar(1.0), A, same).coefficients, expected)
+
+
+@pytest.mark.parametrize("n", [1, 2000])
+def test_rows_of_several_lengths_and_masked_entries_are_refused(n):
+    rows = np.ones((n, 3))
+    pga.translator(SPACE, rows.tolist())  # whose path others of its kind must not take
+    for mask in (False, True):
+        masked = np.ma.array(rows, mask=mask)
+        for value in (masked, list(masked)):
+            if mask:
+                with pytest.raises(cr.ArgumentError, match="without masked entries"):
+                    pga.translator(SPACE, value)
+            else:
+                np.testing.assert_array_equal(
+                    pga.coordinates(pga.translator(SPACE, value) >> pga.point(SPACE, [1, 2, 3])),
+                    np.full((n, 3), [2, 3, 4]),
+                )
+    with pytest.raises(cr.ArgumentError, match="rows of one length"):
+        pga.translator(SPACE, [*rows.tolist(), [1.0]])
