@@ -3,7 +3,7 @@ r"""Scalings, constant features and values of beta, compared by leave-one-out.""
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -113,9 +113,16 @@ class Problem:
     duplicates: Duplicates | None = None
 
     @cached_property
-    def standardized(self) -> Callable[[str, bool], tuple[Standardization | RowSpan, Array]]:
+    def _standardized(self) -> Callable[[str, bool, bool], tuple[Standardization | RowSpan, Array]]:
         """Standardization and rows by scaling, with levels or without: candidates share them, ranks take their time."""
-        return cache(partial(self._standardized, products=True))
+
+        def standardized(scaling: str, steps: bool, products: bool) -> tuple[Standardization | RowSpan, Array]:
+            if products and (issparse(self.X) or by_products(*self.X.shape)):
+                return RowSpan.of(self.X, scaling, self.weights)
+            standard = Standardization.of(self.X, scaling, self.weights, steps)
+            return standard, standard.rows(self.X)
+
+        return cache(standardized)
 
     def take(self, rows: NDArray[np.intp]) -> "Problem":
         """Return the problem of some rows."""
@@ -133,12 +140,6 @@ class Problem:
         """
         standard, rows = self._standardized(scaling, steps > 0, products)
         return standard, rows, kernel_of(rows, bias, steps, decay, self.weights)
-
-    def _standardized(self, scaling: str, steps: bool, products: bool) -> tuple[Standardization | RowSpan, Array]:
-        if products and (issparse(self.X) or by_products(*self.X.shape)):
-            return RowSpan.of(self.X, scaling, self.weights)
-        standard = Standardization.of(self.X, scaling, self.weights, steps)
-        return standard, standard.rows(self.X)
 
     def leave_one_out(self, kernel: GateKernel, rows: Array) -> LeaveOneOut:
         """Return leave-one-out of every beta for a kernel on standardized rows (n, width)."""
@@ -195,8 +196,7 @@ def compare(
     problem: Problem, scaling: str, bias: float, steps: float = 0.0, decay: float = 0.0, *, beta: float | None = None
 ) -> Compared:
     """Return what leave-one-out says of a scaling, a constant feature and steps, with a beta or the best one."""
-    standard, rows = problem.standardized(scaling, steps > 0)
-    kernel = kernel_of(rows, bias, steps, decay, problem.weights)
+    standard, rows, kernel = problem.kernel_rows(scaling, bias, steps, decay)
     loo = problem.leave_one_out(kernel, rows)
     if beta is None:
         beta, score = best_beta(loo, problem)
@@ -232,8 +232,8 @@ def least_by_steps(value: Callable[[int], float], first: Sequence[int], n_places
 def screened_rows(n: int) -> int:
     """Return on how many rows all candidates are compared where n are fitted.
 
-    On 500 what is selected of tables of up to 1300 rows is as accurate as on 1000. Of tables of 3000 rows and more it
-    lost up to 1.5 points of accuracy, where the comparison takes less of the time.
+    With 500 rows networks for tables of up to 1300 rows are as accurate as with 1000. Of tables of 3000 rows and more
+    they lost up to 1.5 points of accuracy, and there the comparison takes a smaller share of the time.
     """
     return max(_SCREENED, n // 2)
 
@@ -243,7 +243,7 @@ def choose(
     beta: float | None = None,
     scalings: tuple[str, ...] = SCALINGS,
     steps: bool = True,
-    until: float | None = None,  # of `time.perf_counter`, after which steps are not compared
+    until: float | None = None,  # of `time.perf_counter`, after which steps, and kinds behind the best, are left out
     n_rows: int | None = None,  # of the fit; None for those of the problem
 ) -> tuple[list[Compared], list[Candidate]]:
     """Compare scalings with the first constant feature, constant features with the best scaling, and steps with both.
@@ -261,8 +261,8 @@ def choose(
     if n <= m:
         return _compare_all(problem, beta, scalings, steps, until)
     part = problem.take(np.sort(spread_rows(n, m)))
-    screened, table = _compare_all(part, beta and beta * n / m, scalings, steps, until)
-    if until is not None and time.perf_counter() >= until:
+    screened, table = _compare_all(part, None if beta is None else beta * n / m, scalings, steps, until)
+    if not _has_time(until):
         screened = screened[:1]
     kinds = of_each(lambda kind: compare(problem, *kind.candidate.choice, beta=beta), screened)
     kinds.sort(key=_score)
@@ -279,11 +279,7 @@ def _compare_all(
     compared = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta=beta), scalings)
     scaling = min(compared, key=_score).candidate.scaling
     compared += of_each(lambda bias: compare(problem, scaling, bias, beta=beta), BIASES[1:])
-
-    def has_time() -> bool:
-        return until is None or time.perf_counter() < until
-
-    if knows_ranks and steps and has_time():
+    if knows_ranks and steps and _has_time(until):
         bias = min(compared, key=_score).candidate.bias
 
         def compare_steps(pairs: list[tuple[float, float]]) -> Candidate:
@@ -292,15 +288,19 @@ def _compare_all(
             return min(tried, key=_score).candidate
 
         weight = compare_steps([(weight, 0.0) for weight in STEPS]).steps
-        if has_time():
+        if _has_time(until):
             decay = compare_steps([(weight, decay) for decay in DECAYS]).decay
-            if has_time():
+            if _has_time(until):
                 compare_steps([(again, decay) for again in STEPS if again != weight])
     compared.sort(key=_score)
     best: dict[tuple[bool, bool], Compared] = {}
     for result in compared:  # the first of equal scores is the simplest
         best.setdefault((result.candidate.steps > 0, result.candidate.decay > 0), result)
     return list(best.values()), [result.candidate for result in compared]
+
+
+def _has_time(until: float | None) -> bool:
+    return until is None or time.perf_counter() < until
 
 
 def _score(compared: Compared) -> float:

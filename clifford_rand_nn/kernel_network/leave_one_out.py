@@ -141,13 +141,8 @@ class LeaveOneOut:
         return out
 
     def variances(self, beta: float) -> Array:
-        r"""Return :math:`n\beta\,\omega_i^{-1}(1/(I-H)_{ii}-1)`, (n,).
-
-        It is the variance of the function at row i given the other rows, where the kernel is the covariance of a
-        Gaussian process and :math:`n\beta/\omega_i` the variance of the noise (Rasmussen, Williams, "Gaussian processes
-        for machine learning", 2006, eq. 5.12).
-        """
-        return np.asarray(np.maximum(1 / self.left(beta) - 1, 0) * self.n * beta / self._root**2)
+        """Return the predictive variances of the rows, (n,)."""
+        return predictive_variances(self.left(beta), self.n * beta / self._root**2)
 
     def left(self, beta: float) -> Array:
         r"""Return :math:`(I-H)_{ii}`, (n,)."""
@@ -182,6 +177,16 @@ class LeaveOneOut:
         B, C = shrunk.shape[1], self._y.shape[1]
         solutions = self._Q @ (shrunk[:, :, None] * self._y[:, None, :]).reshape(len(self._y), B * C)
         return np.moveaxis(solutions.reshape(self.n, B, C), 1, 0)
+
+
+def predictive_variances(left: Array, noise: Array) -> Array:
+    r"""Return :math:`\sigma_i^2(1/(I-H)_{ii}-1)`, (n,); ``left`` is :math:`(I-H)_{ii}`, ``noise`` :math:`\sigma_i^2`.
+
+    It is the variance of the function at row i given the other rows, where the kernel is the covariance of a Gaussian
+    process and :math:`\sigma_i^2=n\beta/\omega_i` the variance of the noise (Rasmussen, Williams, "Gaussian processes
+    for machine learning", 2006, eq. 5.12).
+    """
+    return np.asarray(np.maximum(1 / left - 1, 0) * noise)
 
 
 def _members(groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:

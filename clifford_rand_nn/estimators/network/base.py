@@ -46,7 +46,7 @@ from clifford_rand_nn.export.program import Value
 from clifford_rand_nn.kernel_network.candidates import Compared
 from clifford_rand_nn.kernel_network.cost import network_costs
 from clifford_rand_nn.kernel_network.intervals import Noise, PredictiveVariance, fit_noise
-from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
+from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut, predictive_variances
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.newton_path import BetaChoice, BetaTask, choose_beta, choose_by_holdout
 from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
@@ -353,8 +353,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         known = compared is not None and trained.metric is None and problem.groups is None
         rows, left = (trained.rows, trained.left) if isinstance(trained, Trained) else (None, np.ones(len(unique)))
         outputs = unique.left_out(trained.outputs, left)
-        # of a Gaussian process, as `LeaveOneOut.variances`
-        variance = unique.left_out_variance(np.maximum(1 / left - 1, 0) * self._noise, left) if known else None
+        variance = unique.left_out_variance(predictive_variances(left, self._noise), left) if known else None
         judged = outputs, variance, trained.out_of_sample[unique.place]
         return LeftOut(unique, *judged, compared, trained.message, rows)
 
