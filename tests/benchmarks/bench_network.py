@@ -1,10 +1,12 @@
 """Tables through the networks: everything chosen, and gated networks to a gap of 1e-6; run by hand.
 
-    python tests/benchmarks/bench_network.py [--data FOLDER] [--only default squared path softmax] [--names NAME …]
+    python tests/benchmarks/bench_network.py [--data FOLDER] [--only PART …] [--names NAME …]
 
 default: `ConvexNetworkClassifier` on 2000 training rows of each table NAME.npz (X, y, split) of the folder, without one
 made rows of 16 columns and 26 classes, 784 and 10, 768 and 2; with the number of eigendecompositions and of rounds of
-the learned metric. squared: a classifier with 50 gates and the squared loss on `penbased`, 10,992 × 16 with 10 classes.
+the learned metric. sizes: the default regressor and classifier on 1000, 3000 and 20,000 rows of 20 made columns, some
+with steps or heavy tails, beside scikit-learn's gradient boosting with defaults. squared: a classifier with 50 gates
+and the squared loss on `penbased`, 10,992 × 16 with 10 classes.
 path: 20 beta on it, in units of one fit at the least. softmax: 10,000 × 10 with 10 classes, 2000 × 50 with 20 classes,
 and the training rows of `letter` (12,010 × 16, 26 classes), with norms (beta = 1e-3) and with squared norms
 (beta_max/10, /100, /1000). Made rows take the place of penbased and letter without a folder. Rows of gated networks are
@@ -14,10 +16,11 @@ seconds, and CPU seconds beside them: on a busy machine these tell more.
 
 import numpy as np
 from data import halves, table, teacher
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from timing import chosen, machine, options, timed
 
 import clifford_rand_nn.kernel_network.leave_one_out as leave_one_out
-from clifford_rand_nn import ConvexNetworkClassifier, gated_path, sample_gates
+from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, gated_path, sample_gates
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 
@@ -45,6 +48,23 @@ def default(folder, names):
         size = f"{min(len(X), _ROWS)} × {X.shape[1]}, {len(model.classes_)} classes"
         print(f"{name:16s} {size}: {wall:.2f} s wall, {cpu:.2f} s cpu, {count[0]} eigendecompositions, ", end="")
         print(f"{model.metric_selection_.rounds} rounds, leave-one-out score {model.loo_score_:.3f}", flush=True)
+
+
+def sizes(_folder):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((22_000, 20))
+    X[:, 10:14], X[:, 14:] = X[:, 10:14].round(), np.exp(X[:, 14:])
+    y = np.sin(2 * X[:, 0]) * X[:, 1] + np.abs(X[:, 2]) + (X[:, 3] > 0.5) + 0.5 * X[:, 10] + 0.5 * np.log(X[:, 15])
+    y += 0.5 * rng.standard_normal(len(y))
+    high = (y > np.median(y)).astype(int)
+    for n in (200, 1000, 3000, 20_000):  # the first loads compiled code
+        for ours, peer, targets in (
+            (ConvexNetworkRegressor, HistGradientBoostingRegressor, y),
+            (ConvexNetworkClassifier, HistGradientBoostingClassifier, high),
+        ):
+            fits = [timed(lambda M=M, n=n, t=targets: M().fit(X[:n], t[:n])) for M in (ours, peer)]
+            said = [f"{cpu:.2f} s cpu, score {m.score(X[20_000:], targets[20_000:]):.3f}" for m, _, cpu in fits]
+            print(f"{n:6d} rows, {ours.__name__}: {said[0]}; gradient boosting {said[1]}", flush=True)
 
 
 def problem_of(X, y, loss, kind, gates=50):
@@ -109,7 +129,7 @@ def softmax(folder):
 
 
 if __name__ == "__main__":
-    works = {"squared": squared, "path": path, "softmax": softmax}
+    works = {"sizes": sizes, "squared": squared, "path": path, "softmax": softmax}
     asked = options(
         __doc__,
         data=(str, "folder of NPZ files; penbased.npz and letter.npz for gated networks"),

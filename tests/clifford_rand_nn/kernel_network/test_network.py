@@ -218,6 +218,10 @@ def test_candidates_are_compared_on_half_of_the_rows_and_the_best_of_each_kind_o
     assert {candidate.n for candidate in choose(problem, 0.01, n_rows=1040)[1]} == {520}
     given = choose(problem, 0.01)[1]
     assert {candidate.beta * candidate.n for candidate in given} == {0.01 * 520}
+    late, compared = choose(problem, until=0.0)  # without steps, and no other kind takes part of the time that is over
+    assert [candidate.n for candidate in compared[:2]] == [520, 500]
+    assert [kind.candidate for kind in late] == compared[:1]
+    assert compared[0].choice == compared[1].choice
 
 
 def test_metrics_are_compared_on_all_rows_with_the_beta_of_so_many():
