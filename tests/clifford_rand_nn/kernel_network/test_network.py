@@ -207,7 +207,7 @@ def test_beta_of_all_rows_is_the_best_of_those_around_the_beta_of_some(kind):
     assert beta_of_all_rows(problem, some, 1e-13)[0].decomposed is not None  # too small for a factor
 
 
-def test_candidates_are_compared_on_half_of_the_rows_and_the_best_of_each_kind_on_all():
+def test_candidates_are_compared_on_half_of_the_rows_and_the_best_of_each_kind_on_all(monkeypatch):
     X, y = make_friedman1(520, noise=1.0, random_state=0)
     problem = Problem(X, y[:, None])
     kinds, table = choose(problem)
@@ -222,6 +222,12 @@ def test_candidates_are_compared_on_half_of_the_rows_and_the_best_of_each_kind_o
     assert [candidate.n for candidate in compared[:2]] == [520, 500]
     assert [kind.candidate for kind in late] == compared[:1]
     assert compared[0].choice == compared[1].choice
+    answers = iter([True] * 3 + [False])
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.candidates._has_time", lambda until: next(answers))
+    late, compared = choose(problem)  # time is over after the last candidate
+    assert [candidate.n for candidate in compared[:2]] == [520, 500]
+    assert len(late) == 1
+    assert len({candidate.steps > 0 for candidate in compared[1:]}) == 2
 
 
 def test_metrics_are_compared_on_all_rows_with_the_beta_of_so_many():
