@@ -11,11 +11,13 @@ from .displays.training import ConvergenceDisplay as ConvergenceDisplay
 from .estimators.cv import BetaCV as BetaCV
 from .estimators.gated import GatedReLUClassifier as GatedReLUClassifier
 from .estimators.gated import GatedReLURegressor as GatedReLURegressor
+from .estimators.held_out import BetaScore as BetaScore
 from .estimators.lasso import CrossProductLassoClassifier as CrossProductLassoClassifier
 from .estimators.lasso import CrossProductLassoRegressor as CrossProductLassoRegressor
 from .estimators.network.classifier import ConvexNetworkClassifier as ConvexNetworkClassifier
 from .estimators.network.positive_targets import PositiveTargetRegressor as PositiveTargetRegressor
 from .estimators.network.regressor import ConvexNetworkRegressor as ConvexNetworkRegressor
+from .estimators.network.sparse_network import NeuronScore as NeuronScore
 from .estimators.relu import ConvexReLUClassifier as ConvexReLUClassifier
 from .estimators.relu import ConvexReLURegressor as ConvexReLURegressor
 from .explanation.entry import explain as explain
@@ -29,6 +31,7 @@ from .gates.hyperplanes import Gates as Gates
 from .gates.hyperplanes import activation_patterns as activation_patterns
 from .gates.hyperplanes import with_linear_gate as with_linear_gate
 from .gates.sampling import sample_gates as sample_gates
+from .kernel_network.candidates import Candidate as Candidate
 from .model_file import load_model as load_model
 from .model_file import save_model as save_model
 from .networks import TwoLayerNetwork as TwoLayerNetwork

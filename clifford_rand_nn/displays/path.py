@@ -15,6 +15,7 @@ from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.folds import group_numbers
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.network.unique_rows import Data, UniqueRows
+from clifford_rand_nn.kernel_network.candidates import kernel_parameters
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.regularization_path import RegularizationPath
@@ -171,7 +172,7 @@ class RegularizationPathDisplay:
         if not scores:
             rule, hint = "one that chose beta", "Fit it with beta='auto', or draw a path with from_path."
             raise fail("estimator", cls.__name__, rule, describe(f"a {type(model).__name__}"), hint)
-        columns = np.array([(score.beta, score.loss, score.error, score.n_neurons) for score in scores]).T
+        columns = np.array([(score.beta, score.loss, score.loss_std_error, score.n_neurons) for score in scores]).T
         neurons = columns[3] if np.isfinite(columns[3]).all() else None
         name = "mean loss on held-out rows"
         return cls(columns[0], columns[1], columns[2], name, None, neurons, model.beta_).plot(ax=ax, **kwargs)
@@ -217,7 +218,7 @@ class RegularizationPathDisplay:
         if len(problem.X) > _MOST:
             problem = problem.take(np.sort(spread_rows(len(problem.X), _MOST)))
         best = model.candidates_[0]
-        _, some, kernel = problem.kernel_rows(*best.choice)
+        _, some, kernel = problem.kernel_rows(*kernel_parameters(best))
         loo = LeaveOneOut(kernel(some), problem.targets, problem.weights, problem.groups, problem.duplicates)
         betas = loo.grid(_BETAS)
         name = "leave-one-out squared error\nas a share of the variance"

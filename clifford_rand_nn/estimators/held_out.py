@@ -46,17 +46,16 @@ class HeldOut(NamedTuple):
 
 
 class BetaScore(NamedTuple):
-    """The score of a beta on held-out rows: their mean ``loss`` with its standard ``error``.
+    """The score of a beta on held-out rows: their mean ``loss`` and its ``loss_std_error``.
 
-    ``n_neurons`` is the mean over the folds, ``wrong`` the share of rows that were given another class, None for real
-    targets.
+    ``n_neurons`` is the mean over the folds, ``error_rate`` the share of wrong labels, None for real targets.
     """
 
     beta: float
     loss: float
-    error: float
+    loss_std_error: float
     n_neurons: float
-    wrong: float | None = None
+    error_rate: float | None = None
 
 
 def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str, Any], HeldOut | None]:
@@ -200,10 +199,11 @@ def best_score(scores: list[BetaScore], n: float) -> BetaScore:
     A share of wrong labels passes up to :math:`p+\tfrac12\sqrt{\max(p(1-p),1/n)/n}`, p the least share of n rows of
     equal weight.
     """
-    shares = [score.wrong for score in scores if score.wrong is not None]
+    shares = [score.error_rate for score in scores if score.error_rate is not None]
     p = min(shares, default=0.0)
     most = p + 0.5 * np.sqrt(max(p * (1 - p), 1 / n) / n)
-    return min((score for score in scores if score.wrong is None or score.wrong <= most), key=lambda score: score.loss)
+    passed = (score for score in scores if score.error_rate is None or score.error_rate <= most)
+    return min(passed, key=lambda score: score.loss)
 
 
 def folds(X: Any, targets: Array, classes: bool) -> NDArray[np.intp]:

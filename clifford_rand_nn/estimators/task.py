@@ -127,7 +127,7 @@ class RescaledFit(Parameters):
                 score._replace(
                     beta=back.beta(score.beta, squared, owner),
                     loss=units.square(score.loss),
-                    error=units.square(score.error),
+                    loss_std_error=units.square(score.loss_std_error),
                 )
                 for score in scaled.candidates_
             ]

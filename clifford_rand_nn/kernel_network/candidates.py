@@ -81,21 +81,22 @@ class Candidate(NamedTuple):
     """A scaling and a constant feature, with their best beta."""
 
     scaling: str  # how rows are scaled, one of `SCALINGS`
-    bias: float  # the constant feature, in root mean square lengths of a row
+    bias_feature: float  # the constant feature, in root mean square lengths of a row
     beta: float  # the best for it, in the 1/n scale
-    score: float  # mean squared error of the leave-one-out predictions over the variance of the targets
-    n: int  # rows that it was compared on
+    loss: float  # mean squared error of the leave-one-out predictions over the variance of the targets
+    n_rows: int  # rows that it was compared on
     steps: float = 0.0  # weight of gates in single columns, or in boxes, in mean square lengths of a row
     decay: float = 0.0  # of gates in boxes; 0 for gates in single columns
 
-    @property
-    def choice(self) -> tuple[str, float, float, float]:
-        """Return scaling, constant feature, steps and decay, as `Problem.kernel_rows` takes them."""
-        return self.scaling, self.bias, self.steps, self.decay
 
-    def beta_for(self, n: int) -> float:
-        """Return the beta for n rows of the same kind: n·beta changes slowly with n."""
-        return self.beta * self.n / n
+def kernel_parameters(candidate: Candidate) -> tuple[str, float, float, float]:
+    """Return scaling, constant feature, steps and decay, as `Problem.kernel_rows` takes them."""
+    return candidate.scaling, candidate.bias_feature, candidate.steps, candidate.decay
+
+
+def beta_for(candidate: Candidate, n: int) -> float:
+    """Return the beta for n rows of the same kind: n·beta changes slowly with n."""
+    return candidate.beta * candidate.n_rows / n
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,8 +265,8 @@ def choose(
     screened, table = _compare_all(part, None if beta is None else beta * n / m, scalings, steps, until)
     if not _has_time(until):
         screened = screened[:1]
-    kinds = of_each(lambda kind: compare(problem, *kind.candidate.choice, beta=beta), screened)
-    kinds.sort(key=_score)
+    kinds = of_each(lambda kind: compare(problem, *kernel_parameters(kind.candidate), beta=beta), screened)
+    kinds.sort(key=_loss)
     return kinds, [kind.candidate for kind in kinds] + table
 
 
@@ -277,22 +278,22 @@ def _compare_all(
     if not (knows_ranks and _has_three_values(problem.X)):
         scalings = tuple(scaling for scaling in scalings if scaling != "rank")
     compared = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta=beta), scalings)
-    scaling = min(compared, key=_score).candidate.scaling
+    scaling = min(compared, key=_loss).candidate.scaling
     compared += of_each(lambda bias: compare(problem, scaling, bias, beta=beta), BIASES[1:])
     if knows_ranks and steps and _has_time(until):
-        bias = min(compared, key=_score).candidate.bias
+        bias = min(compared, key=_loss).candidate.bias_feature
 
         def compare_steps(pairs: list[tuple[float, float]]) -> Candidate:
             tried = of_each(lambda pair: compare(problem, scaling, bias, *pair, beta=beta), pairs)
             compared.extend(tried)
-            return min(tried, key=_score).candidate
+            return min(tried, key=_loss).candidate
 
         weight = compare_steps([(weight, 0.0) for weight in STEPS]).steps
         if _has_time(until):
             decay = compare_steps([(weight, decay) for decay in DECAYS]).decay
             if _has_time(until):
                 compare_steps([(again, decay) for again in STEPS if again != weight])
-    compared.sort(key=_score)
+    compared.sort(key=_loss)
     best: dict[tuple[bool, bool], Compared] = {}
     for result in compared:  # the first of equal scores is the simplest
         best.setdefault((result.candidate.steps > 0, result.candidate.decay > 0), result)
@@ -303,8 +304,8 @@ def _has_time(until: float | None) -> bool:
     return until is None or time.perf_counter() < until
 
 
-def _score(compared: Compared) -> float:
-    return compared.candidate.score
+def _loss(compared: Compared) -> float:
+    return compared.candidate.loss
 
 
 def _has_three_values(X: NDArray[np.floating]) -> bool:

@@ -14,8 +14,10 @@ from clifford_rand_nn.kernel_network.candidates import (
     Candidate,
     Compared,
     Problem,
+    beta_for,
     choose,
     compare,
+    kernel_parameters,
     least_by_steps,
     level,
 )
@@ -157,9 +159,9 @@ def choose_kernel(
 def _on_all_rows(problem: Problem, compared: Compared, beta: float | None) -> Compared:
     """Return a candidate, with the score that it has on a few rows, for all of them."""
     candidate, n = compared.candidate, len(problem.targets)
-    standard, rows, kernel = problem.kernel_rows(*candidate.choice)
-    beta = candidate.beta_for(n) if beta is None else beta
-    return Compared(candidate._replace(beta=beta, n=n), problem, standard, rows, kernel)
+    standard, rows, kernel = problem.kernel_rows(*kernel_parameters(candidate))
+    beta = beta_for(candidate, n) if beta is None else beta
+    return Compared(candidate._replace(beta=beta, n_rows=n), problem, standard, rows, kernel)
 
 
 def _few(
@@ -263,7 +265,7 @@ def beta_of_all_rows(problem: Problem, few: Compared, beta: float | None) -> tup
     ridge = KernelRidge(compared.kernel(compared.rows), problem.weights)
     betas = [factor * compared.candidate.beta for factor in (_BETAS if beta is None else (1.0,))]
     if min(betas) * len(problem.targets) < ridge.least:
-        best = compare(problem, *compared.candidate.choice, beta=beta)
+        best = compare(problem, *kernel_parameters(compared.candidate), beta=beta)
         return best, *left_out_rows(best, best.candidate.beta)
     tried: dict[int, tuple[Array, Array]] = {}
 
@@ -272,7 +274,7 @@ def beta_of_all_rows(problem: Problem, few: Compared, beta: float | None) -> tup
         return problem.score_of(*tried[k])
 
     k, scores = least_by_steps(score, _FIRST if beta is None else (0,), len(betas))
-    candidate = compared.candidate._replace(beta=betas[k], score=scores[k])
+    candidate = compared.candidate._replace(beta=betas[k], loss=scores[k])
     return replace(compared, candidate=candidate), *tried[k]
 
 
@@ -295,8 +297,8 @@ def _many(
     Where ``max_time`` ends the solver, the fit to these rows alone is the network if its objective is lower.
     """
     n, chosen = problem.X.shape[0], best.candidate
-    standard, rows, kernel = problem.kernel_rows(*chosen.choice)
-    beta = chosen.beta_for(n) if choices.beta is None else choices.beta
+    standard, rows, kernel = problem.kernel_rows(*kernel_parameters(chosen))
+    beta = beta_for(chosen, n) if choices.beta is None else choices.beta
     few = np.sort(spread_rows(n, _LEARNED))
     if _is_short(choices, began):
         selection = None

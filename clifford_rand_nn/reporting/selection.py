@@ -131,16 +131,18 @@ def _neurons(count: int) -> str:
 def _scaling(model: Any) -> list[Choice]:
     best = model.candidates_[0]
     scalings = list(dict.fromkeys(candidate.scaling for candidate in model.candidates_))
-    biases = sorted({candidate.bias for candidate in model.candidates_})
-    by = f"leave-one-out squared error on {best.n} rows, {best.score:.3f} of the variance"
+    biases = sorted({candidate.bias_feature for candidate in model.candidates_})
+    by = f"leave-one-out squared error on {best.n_rows} rows, {best.loss:.3f} of the variance"
     selected = []
     if len(scalings) > 1:
         among = f"{len(scalings)} scalings ({', '.join(sorted(scalings))})"
         selected.append(Choice("scaling", SCALINGS[best.scaling], among, by))
     if len(biases) > 1:
         among = ", ".join(f"{bias:g}" for bias in biases)
-        selected.append(Choice("constant feature", f"{best.bias:g}", among, by))
-    if any(other.score < best.score for other in model.candidates_ if other.n == best.n):  # another was the first
+        selected.append(Choice("constant feature", f"{best.bias_feature:g}", among, by))
+    if any(
+        other.loss < best.loss for other in model.candidates_ if other.n_rows == best.n_rows
+    ):  # another was the first
         by = "error on held-out rows, of the best of each kind of gates with a learned metric"
     steps = sorted({candidate.steps for candidate in model.candidates_})
     if len(steps) > 1:
@@ -214,7 +216,7 @@ def _finite(model: Any) -> tuple[Choice, ...]:
         by = "max_time, which ended the comparison: its loss is not known"
     else:
         by = f"mean loss on held-out rows, {best.loss:.3g}"
-        by += "" if best.wrong is None else f", with {best.wrong:.1%} wrong labels"
+        by += "" if best.error_rate is None else f", with {best.error_rate:.1%} wrong labels"
     among = f"{len(betas)} values from {max(betas):.2g} to {min(betas):.2g}"
     if len(betas) == 1:
         among = "one value: there was no time for more, or nothing to learn"

@@ -243,7 +243,7 @@ class LandmarkFit:
             loss = score = float(w @ self.targets.loss.stated_value(f, y))
             if self.is_squared:
                 score = float(Problem(held.X, y, w).score((w @ (f - y) ** 2)[None])[0])
-            tried.append((loss, like._replace(beta=float(beta), score=score, n=len(held))))
+            tried.append((loss, like._replace(beta=float(beta), loss=score, n_rows=len(held))))
         tried.sort(key=lambda pair: pair[0])
         best = tried[0][1].beta
         return [candidate for _, candidate in tried], best, normal.fit(weight * best)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, kernel_of
+from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, beta_for, kernel_of
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.metric_selection import MetricSelection
@@ -81,8 +81,8 @@ def select_on_sample(facts: Facts, learn: SampleRows, choices: Choices, owner: s
     chosen, metric = best.candidate, None
     standard = _standard(facts, problem, chosen)
     Z = standard.rows(problem.X)
-    kernel = kernel_of(Z, chosen.bias, chosen.steps, chosen.decay, problem.weights)
-    beta = chosen.beta_for(len(rows)) if choices.beta is None else choices.beta
+    kernel = kernel_of(Z, chosen.bias_feature, chosen.steps, chosen.decay, problem.weights)
+    beta = beta_for(chosen, len(rows)) if choices.beta is None else choices.beta
     some = np.sort(spread_rows(len(rows), min(len(rows), _LEARNED)))
     if rounds is not None and rounds.rounds:
         learned = learned_gates(kernel, Z, problem, beta, choices, some, rounds)

@@ -149,8 +149,8 @@ class NetworkFit(ShardPlanning):
         kind = f"boxes of decay {best.decay:g}" if best.decay else "single columns"
         steps = f"gates in {kind} of weight {best.steps:g}, " if best.steps else ""
         note(
-            f"{type(self).__name__}: rows scaled by {best.scaling}, constant feature {best.bias:g}, {steps}{rounds}"
-            f" iterations of a learned metric, beta {self.beta_:.3g}; {self.reason_}"
+            f"{type(self).__name__}: rows scaled by {best.scaling}, constant feature {best.bias_feature:g}, "
+            f"{steps}{rounds} iterations of a learned metric, beta {self.beta_:.3g}; {self.reason_}"
         )
 
 

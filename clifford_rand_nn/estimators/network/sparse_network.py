@@ -41,13 +41,13 @@ class NeuronScore(NamedTuple):
     """The score of a beta, with a refit, on held-out rows.
 
     ``beta`` is that of the group Lasso that chooses the neurons, ``refit`` that of their output weights as a share of
-    it (1 stands for none), ``score`` the mean squared error over the variance of the targets, ``n_neurons`` the mean
+    it (1 stands for none), ``loss`` the mean squared error over the variance of the targets, ``n_neurons`` the mean
     over the folds.
     """
 
     beta: float
     refit: float
-    score: float
+    loss: float
     n_neurons: float
 
 
@@ -110,7 +110,7 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
     phase("comparing scalings and constant features by leave-one-out")
     sample = problem.take(np.sort(spread_rows(n, min(n, COMPARED))))
     (best,), table = choose(sample, scalings=_SCALINGS, steps=False, n_rows=n)
-    standard, Z, kernel = problem.kernel_rows(best.candidate.scaling, best.candidate.bias, products=False)
+    standard, Z, kernel = problem.kernel_rows(best.candidate.scaling, best.candidate.bias_feature, products=False)
     feature = kernel.bias or None
     rows = with_feature(Z, feature)
     few = np.sort(spread_rows(n, min(n, _JUDGED)))
@@ -234,7 +234,7 @@ def _searched(
         if beta > betas[-1] and until is not None and time.perf_counter() > until:
             cut = f"max_time ended the selection of beta after {len(scored) // len(refits)} of {len(betas)} values"
             break
-    return sorted(scored, key=lambda score: score.score), outputs, cut
+    return sorted(scored, key=lambda score: score.loss), outputs, cut
 
 
 def _held_out(problem: Problem, classes: bool) -> list[NDArray[np.bool_]]:

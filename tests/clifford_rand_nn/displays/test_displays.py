@@ -250,7 +250,7 @@ def test_the_path_of_a_network_is_its_leave_one_out_curve(data, network, crossed
     shown = RegularizationPathDisplay.from_estimator(network, points, labels, ax=Figure().subplots())
     y = np.where(labels == "out", 1.0, -1.0)
     best = network.candidates_[0]
-    _, rows, kernel = Problem(points, y[:, None]).kernel_rows(best.scaling, best.bias)
+    _, rows, kernel = Problem(points, y[:, None]).kernel_rows(best.scaling, best.bias_feature)
     K = kernel(rows)
     for k in (12, 20):
         radius, errors = 60 * shown.betas[k], []
@@ -262,7 +262,7 @@ def test_the_path_of_a_network_is_its_leave_one_out_curve(data, network, crossed
         assert shown.scores[k] == pytest.approx(np.mean(np.square(errors)) / y.var(), rel=1e-6)
     assert shown.selected_beta == best.beta
     few = RegularizationPathDisplay.from_estimator(crossed, ax=Figure().subplots())
-    assert few.scores.min() == pytest.approx(crossed.neuron_scores_[0].score)
+    assert few.scores.min() == pytest.approx(crossed.neuron_scores_[0].loss)
     assert few.neurons_ax_ is not None
     with pytest.raises(ArgumentError, match="must be the rows of the training"):
         RegularizationPathDisplay.from_estimator(network)
@@ -387,7 +387,7 @@ def test_several_labels_a_row():
     truth = [marks.ravel()[half].mean() for half in (low, high)]
     np.testing.assert_allclose(shown.prob_true, truth, atol=0.05)
     shown = RegularizationPathDisplay.from_estimator(model, X, marks, ax=Figure().subplots())
-    assert shown.scores.min() == pytest.approx(model.candidates_[0].score, rel=0.02)
+    assert shown.scores.min() == pytest.approx(model.candidates_[0].loss, rel=0.02)
     shown = LearningCurveDisplay.from_leave_one_out(model, X, marks, train_sizes=(0.5, 1), ax=Figure().subplots())
     assert shown.test_scores[-1, 0] == model.loo_score_
 

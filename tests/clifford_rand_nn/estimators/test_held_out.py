@@ -70,7 +70,7 @@ def test_the_least_loss_of_held_out_rows_is_chosen(name):
         r = np.abs(alone.predict(X[place == k]) - Y[place == k])
         found += list(np.where(r <= 0.5, 0.5 * r**2, 0.5 * r - 0.125) if name == "huber" else 0.5 * r**2)
     assert losses[i] == pytest.approx(np.mean(found), rel=0.02)
-    assert model.candidates_[i].error == pytest.approx(np.std(found) / np.sqrt(90), rel=0.05)
+    assert model.candidates_[i].loss_std_error == pytest.approx(np.std(found) / np.sqrt(90), rel=0.05)
 
 
 @pytest.mark.parametrize("kind", [GatedReLUClassifier, ConvexReLUClassifier, CrossProductLassoClassifier])
@@ -219,17 +219,17 @@ def test_a_dictionary_that_is_too_large_is_drawn():
 def test_a_loss_that_falls_while_labels_become_wrong_is_not_followed():
     scores = [BetaScore(1.0, 0.6, 0.1, 3, 0.10), BetaScore(0.5, 0.4, 0.1, 3, 0.12), BetaScore(0.2, 0.3, 0.1, 3, 0.15)]
     assert [best_score(scores, n).beta for n in (1e6, 50, 8)] == [1.0, 0.5, 0.2]
-    perfect = [score._replace(wrong=wrong) for score, wrong in zip(scores, (0.0, 0.01, 0.03), strict=True)]
+    perfect = [score._replace(error_rate=wrong) for score, wrong in zip(scores, (0.0, 0.01, 0.03), strict=True)]
     assert [best_score(perfect, n).beta for n in (1e3, 50, 10)] == [1.0, 0.5, 0.2]
-    assert best_score([score._replace(wrong=None) for score in scores], 100).beta == 0.2
+    assert best_score([score._replace(error_rate=None) for score in scores], 100).beta == 0.2
 
 
 @pytest.mark.parametrize("labels", [LABELS, LABELS > 0], ids=["three classes", "two"])
 def test_the_least_loss_is_chosen_of_those_with_about_the_fewest_wrong_labels(labels):
     model = GatedReLUClassifier(n_gates=3, random_state=0).fit(X, labels)
-    fewest = min(score.wrong for score in model.candidates_)
+    fewest = min(score.error_rate for score in model.candidates_)
     most = fewest + 0.5 * np.sqrt(max(fewest * (1 - fewest), 1 / len(X)) / len(X))
-    assert model.beta_ == min((s for s in model.candidates_ if s.wrong <= most), key=lambda s: s.loss).beta
+    assert model.beta_ == min((s for s in model.candidates_ if s.error_rate <= most), key=lambda s: s.loss).beta
     targets = np.eye(3)[LABELS] if labels is LABELS else 2.0 * labels[:, None] - 1
     place = folds(X, targets, classes=True)
     score, missed = model.candidates_[1], 0
@@ -237,7 +237,9 @@ def test_the_least_loss_is_chosen_of_those_with_about_the_fewest_wrong_labels(la
         part = clone(model).set_params(beta=score.beta, loss="logistic", linear=True, tol=1e-4)
         said = part.fit(X[place != k], labels[place != k]).predict(X[place == k])
         missed += np.count_nonzero(said != labels[place == k])
-    assert score.wrong == pytest.approx(missed / len(X), abs=2 / len(X))  # to a gap of 1e-4 a row may be on the line
+    assert score.error_rate == pytest.approx(
+        missed / len(X), abs=2 / len(X)
+    )  # to a gap of 1e-4 a row may be on the line
 
 
 def test_where_beta_is_chosen_the_loss_is_logistic_and_a_linear_model_stands_beside_the_gates():

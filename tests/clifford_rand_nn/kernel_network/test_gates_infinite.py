@@ -125,9 +125,9 @@ def test_beta_comes_from_held_out_rows(tmp_path):
     """The default; without an option but those that ask for the limit."""
     model = GatedReLUClassifier(gates="infinite", penalty="ridge").fit(X, SIDE)
     assert model.beta == "auto"
-    fewest = min(one.wrong for one in model.candidates_)
+    fewest = min(one.error_rate for one in model.candidates_)
     chosen = next(one for one in model.candidates_ if one.beta == model.beta_)
-    assert chosen.wrong <= fewest + 0.5 * np.sqrt(max(fewest * (1 - fewest), 1 / len(X)) / len(X))
+    assert chosen.error_rate <= fewest + 0.5 * np.sqrt(max(fewest * (1 - fewest), 1 / len(X)) / len(X))
     assert model.certificate_.beta == model.beta_
     assert model.certificate_.verify(X, SIDE).relative_gap < 1e-6
     save_model(model, tmp_path / "m.npz")

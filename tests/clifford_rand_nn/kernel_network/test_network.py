@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.claims import KernelClaim
-from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare
+from clifford_rand_nn.kernel_network.candidates import Problem, beta_for, choose, compare, kernel_parameters
 from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
 from clifford_rand_nn.kernel_network.large_n.rows import solve_many
 from clifford_rand_nn.kernel_network.standardization import Standardization
@@ -141,8 +141,8 @@ def test_more_rows_than_are_compared(monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training.COMPARED", 100)
     X, y = make_friedman1(300, noise=1.0, random_state=0)
     model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y)
-    assert model.candidates_[0].n == 300
-    assert all(one.n == 100 for one in model.candidates_[1:])
+    assert model.candidates_[0].n_rows == 300
+    assert all(one.n_rows == 100 for one in model.candidates_[1:])
     assert model.loo_score_ > 0.8
 
 
@@ -158,7 +158,7 @@ def test_a_metric_is_learned_from_more_rows_than_are_decomposed(monkeypatch):
     assert model.metric_ is not None
     assert model.loo_mask_.all()
     assert set(decomposed) == {100} or set(decomposed) == {100, model.loo_mask_.sum()}  # once for the noise level
-    assert {one.n for one in model.candidates_} == {100}
+    assert {one.n_rows for one in model.candidates_} == {100}
     assert model.loo_score_ > 0.85
 
 
@@ -195,11 +195,11 @@ def test_beta_of_all_rows_is_the_best_of_those_around_the_beta_of_some(kind):
     some = compare(problem.take(np.arange(0, 160, 2)), "column", 1.0)
     some = replace(some, candidate=some.candidate._replace(beta=20 * some.candidate.beta))
     best, outputs, left = beta_of_all_rows(problem, some, None)
-    betas = some.candidate.beta_for(160) * 3.0 ** np.arange(-4, 5)
+    betas = beta_for(some.candidate, 160) * 3.0 ** np.arange(-4, 5)
     assert best.decomposed is None
     scores = problem.score(best.loo.errors(betas))
     assert best.candidate.beta == pytest.approx(betas[scores.argmin()])
-    assert best.candidate.score == pytest.approx(scores.min(), rel=1e-8)
+    assert best.candidate.loss == pytest.approx(scores.min(), rel=1e-8)
     np.testing.assert_allclose(outputs, best.loo.predictions(np.array([best.candidate.beta]))[0], rtol=1e-8)
     if kind != "groups":
         np.testing.assert_allclose(left, best.loo.left(best.candidate.beta), rtol=1e-8)
@@ -211,21 +211,23 @@ def test_candidates_are_compared_on_half_of_the_rows_and_the_best_of_each_kind_o
     X, y = make_friedman1(520, noise=1.0, random_state=0)
     problem = Problem(X, y[:, None])
     kinds, table = choose(problem)
-    assert [candidate.n for candidate in table[:4]] == [520, 520, 520, 500]
+    assert [candidate.n_rows for candidate in table[:4]] == [520, 520, 520, 500]
     assert [kind.candidate for kind in kinds] == table[:3]
-    assert {kind.candidate.choice for kind in kinds} <= {candidate.choice for candidate in table[3:]}
-    assert table[0].score == min(candidate.score for candidate in table[:3])
-    assert {candidate.n for candidate in choose(problem, 0.01, n_rows=1040)[1]} == {520}
+    assert {kernel_parameters(kind.candidate) for kind in kinds} <= {
+        kernel_parameters(candidate) for candidate in table[3:]
+    }
+    assert table[0].loss == min(candidate.loss for candidate in table[:3])
+    assert {candidate.n_rows for candidate in choose(problem, 0.01, n_rows=1040)[1]} == {520}
     given = choose(problem, 0.01)[1]
-    assert {candidate.beta * candidate.n for candidate in given} == {0.01 * 520}
+    assert {candidate.beta * candidate.n_rows for candidate in given} == {0.01 * 520}
     late, compared = choose(problem, until=0.0)  # without steps, and no other kind takes part of the time that is over
-    assert [candidate.n for candidate in compared[:2]] == [520, 500]
+    assert [candidate.n_rows for candidate in compared[:2]] == [520, 500]
     assert [kind.candidate for kind in late] == compared[:1]
-    assert compared[0].choice == compared[1].choice
+    assert kernel_parameters(compared[0]) == kernel_parameters(compared[1])
     answers = iter([True] * 3 + [False])
     monkeypatch.setattr("clifford_rand_nn.kernel_network.candidates._has_time", lambda until: next(answers))
     late, compared = choose(problem)  # time is over after the last candidate
-    assert [candidate.n for candidate in compared[:2]] == [520, 500]
+    assert [candidate.n_rows for candidate in compared[:2]] == [520, 500]
     assert len(late) == 1
     assert len({candidate.steps > 0 for candidate in compared[1:]}) == 2
 
@@ -237,7 +239,7 @@ def test_metrics_are_compared_on_all_rows_with_the_beta_of_so_many():
     problem, few = Problem(X, np.abs(X[:, :1]) + 0.1 * rng.standard_normal((200, 1))), np.arange(0, 200, 2)
     best, table, selection = choose_kernel(problem, few, Choices(None, 1))
     assert selection is not None
-    assert (table[0].n, best.candidate.n) == (100, 200)
+    assert (table[0].n_rows, best.candidate.n_rows) == (100, 200)
     assert best.candidate.beta * 200 == pytest.approx(table[0].beta * 100)
     assert choose_kernel(problem, few, Choices(0.01, 1))[0].candidate.beta == 0.01
 

@@ -23,7 +23,7 @@ NONE = Trial("none", 0, 0.668, 0.25, 0.0, 0.0, 1.0)
 )
 def test_why_gates_were_not_learned(trial, why):
     rounds = SimpleNamespace(trials=(NONE, trial), rounds=0, shape="none")
-    scored = SimpleNamespace(n=9, score=0.6, scaling="column", bias=1.0, steps=0.0, decay=0.0)
+    scored = SimpleNamespace(n_rows=9, loss=0.6, scaling="column", bias_feature=1.0, steps=0.0, decay=0.0)
     model = SimpleNamespace(
         loo_score_=0.7,
         candidates_=[scored],

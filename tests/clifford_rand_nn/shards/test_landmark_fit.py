@@ -131,9 +131,9 @@ def test_held_out_rows_are_in_no_normal_equation():
 
 def test_held_out_rows_choose_beta_and_estimate_the_score():
     model, X, *_ = fitted("squared")
-    tried = [candidate for candidate in model.candidates_ if candidate.n == 30]
+    tried = [candidate for candidate in model.candidates_ if candidate.n_rows == 30]
     assert len(tried) == 46
-    assert model.beta_ == tried[0].beta == min(tried, key=lambda candidate: candidate.score).beta
+    assert model.beta_ == tried[0].beta == min(tried, key=lambda candidate: candidate.loss).beta
     assert model.loo_score_ == pytest.approx(1 - tried[0].score, abs=1e-9)
     with pytest.raises(AttributeError, match="fitted to shards"):
         model.loo_predictions_  # noqa: B018
@@ -146,8 +146,8 @@ def test_held_out_rows_choose_beta_and_estimate_the_score():
 @pytest.mark.parametrize("classes", CLASSIFIERS)
 def test_probabilities_and_score_are_of_held_out_rows(classes):
     model, X, y, _ = fitted(classes)
-    tried = [candidate for candidate in model.candidates_ if candidate.n == 16]
-    assert model.beta_ == tried[0].beta == min(tried, key=lambda candidate: candidate.score).beta
+    tried = [candidate for candidate in model.candidates_ if candidate.n_rows == 16]
+    assert model.beta_ == tried[0].beta == min(tried, key=lambda candidate: candidate.loss).beta
     assert list(model.loss_scores_) == ["logistic"]
     assert model.loo_score_ > 0.5
     new, truth = labelled(3000, classes, seed=5)
