@@ -54,11 +54,11 @@ def describe(text: str) -> str:
     return _Shown(text)
 
 
-def wrong_algebra(alg: object, owner: str, name: str, model: str, make: str) -> ArgumentError:
+def wrong_algebra(algebra: object, owner: str, name: str, model: str, make: str) -> ArgumentError:
     """Return the error of an argument that is not the algebra of a model, or not a multivector of it."""
-    if name == "alg":
-        return fail(name, owner, model, alg, f"Make one with {make}.")
-    return fail(name, owner, f"a multivector of {model}", alg, f"Use {make}.convert({name}), which matches names.")
+    if name == "algebra":
+        return fail(name, owner, model, algebra, f"Make one with {make}.")
+    return fail(name, owner, f"a multivector of {model}", algebra, f"Use {make}.convert({name}), which matches names.")
 
 
 # ---- arrays

@@ -15,7 +15,7 @@ from clifford_rand.kernels.representation import from_matrices, representation_o
 RTOL = 1e-6  # how far FᵀF may be from 1: a matrix that was printed with seven digits is still a rotation
 
 
-def rotor_from_matrix(alg: Any, F: ArrayLike, *, rtol: float | None = None) -> Any:
+def rotor_from_matrix(algebra: Any, F: ArrayLike, *, rtol: float | None = None) -> Any:
     """Return the rotors R with R x ~R = F x, R ~R = 1, and ⟨R⟩_0 ≥ 0, for rotation matrices F.
 
     R = R_1 … R_{n-1}, where R_k turns e_k to b, column k of R_{k-1}⁻¹ … R_1⁻¹ F: R_k = (e_k + b) e_k if b·e_k ≥ 0, and
@@ -24,7 +24,7 @@ def rotor_from_matrix(alg: Any, F: ArrayLike, *, rtol: float | None = None) -> A
 
     Parameters
     ----------
-    alg : Algebra
+    algebra : Algebra
         Of Euclidean space, ``Algebra(n)``.
     F : array_like of shape (..., n, n)
         Column i has the components of the image of e_i, as `Multivector.vector_matrix` returns it.
@@ -47,16 +47,16 @@ def rotor_from_matrix(alg: Any, F: ArrayLike, *, rtol: float | None = None) -> A
     >>> (R >> alg.e1).isclose(alg.e2), (R >> alg.e3).isclose(alg.e3)
     (True, True)
     """
-    n = euclidean_dimension(alg, "rotor_from_matrix")
+    n = euclidean_dimension(algebra, "rotor_from_matrix")
     matrix = as_real(F, "F", "rotor_from_matrix")
-    return rotor_of(alg, rotation_of(matrix, n, "F", "rotor_from_matrix", rtol))
+    return rotor_of(algebra, rotation_of(matrix, n, "F", "rotor_from_matrix", rtol))
 
 
-def euclidean_dimension(alg: Any, owner: str) -> int:
+def euclidean_dimension(algebra: Any, owner: str) -> int:
     """Return n of Cl(n, 0, 0) with an orthonormal basis."""
-    form = getattr(alg, "form", None)
+    form = getattr(algebra, "form", None)
     if form is None or not form.is_unit or form.counts != (form.d, 0, 0):
-        raise fail("alg", owner, "the algebra of Euclidean space", alg, "Make one with Algebra(n).")
+        raise fail("algebra", owner, "the algebra of Euclidean space", algebra, "Make one with Algebra(n).")
     return int(form.d)
 
 
@@ -77,19 +77,19 @@ def rotation_of(matrix: NDArray[Any], n: int, name: str, owner: str, rtol: float
     return matrix
 
 
-def rotor_of(alg: Any, matrix: NDArray[Any]) -> Any:
+def rotor_of(algebra: Any, matrix: NDArray[Any]) -> Any:
     """Return the rotor of matrices that are known to be rotations."""
     n = matrix.shape[-1]
     rest = matrix.copy()
     basis = np.eye(n, dtype=matrix.dtype)
-    R: Any = alg.scalar(np.ones(matrix.shape[:-2], dtype=matrix.dtype))
+    R: Any = algebra.scalar(np.ones(matrix.shape[:-2], dtype=matrix.dtype))
     for k in range(n - 1):
         b = rest[..., :, k] / np.sqrt(np.square(rest[..., :, k]).sum(axis=-1, keepdims=True))
         near = b[..., k : k + 1] >= 0  # e_k + b has a length ≥ √2 then, and b - e_k else
         v = np.where(near, b + basis[k], b - basis[k])  # the first of the two reflections
         v /= np.sqrt(np.square(v).sum(axis=-1, keepdims=True))
         u = np.where(near, basis[k], basis[k + 1])
-        R = R * (alg.vector(v) * alg.vector(u))  # R_k = v u takes e_k to b
+        R = R * (algebra.vector(v) * algebra.vector(u))  # R_k = v u takes e_k to b
         for w in (v, u):  # R_k⁻¹ = u v as two reflections of the columns
             rest -= 2 * w[..., :, None] * (w[..., None, :] @ rest)
     if n > 3:  # the grades of a product of vectors; for n ≤ 3 there are no others

@@ -139,11 +139,11 @@ def numbers_of(value: ArrayLike, dtype: np.dtype, name: str, owner: str) -> NDAr
     return _finite(array, name, owner)
 
 
-def of_algebra(A: object, alg: Any, name: str, owner: str) -> Any:
-    """Return ``A`` if it is a multivector of ``alg``."""
-    if not isinstance(A, Multivector) or A.algebra != alg:
+def of_algebra(A: object, algebra: Any, name: str, owner: str) -> Any:
+    """Return ``A`` if it is a multivector of ``algebra``."""
+    if not isinstance(A, Multivector) or A.algebra != algebra:
         got = f"a multivector of {A.algebra!r}" if isinstance(A, Multivector) else repr(A)
-        raise fail(name, owner, f"a multivector of {alg!r}", describe(got))
+        raise fail(name, owner, f"a multivector of {algebra!r}", describe(got))
     return A
 
 

@@ -25,7 +25,7 @@ from clifford_rand.presets.pga.conversions import lifted, moved_rotor
 
 
 @one_batch
-def rotor_from_points(alg: Algebra, X: Vectors, Y: Vectors, *, weights: ArrayLike | None = None) -> Multivector:
+def rotor_from_points(algebra: Algebra, X: Vectors, Y: Vectors, *, weights: ArrayLike | None = None) -> Multivector:
     """Return the rotors R that minimize Σ w_i |y_i - R x_i ~R|²: the turn about the origin that takes X nearest to Y.
 
     By the singular value decomposition of Σ w y xᵀ; in space R is also the eigenvector of the largest eigenvalue of the
@@ -33,10 +33,10 @@ def rotor_from_points(alg: Algebra, X: Vectors, Y: Vectors, *, weights: ArrayLik
 
     Parameters
     ----------
-    alg : Algebra
+    algebra : Algebra
         Euclidean, ``Algebra(n)``, projective or conformal.
     X, Y : array_like of shape (..., N, n), or Multivector of shape (..., N)
-        Vectors that correspond, row by row, as coordinates or as elements of ``alg``; batch axes broadcast.
+        Vectors that correspond, row by row, as coordinates or as elements of ``algebra``; batch axes broadcast.
     weights : array_like of shape (..., N), optional
         Not negative; 1 by default. A weight of 2 counts as the same pair twice.
 
@@ -65,15 +65,15 @@ def rotor_from_points(alg: Algebra, X: Vectors, Y: Vectors, *, weights: ArrayLik
     (True, True)
     """
     owner = "rotor_from_points"
-    x, y, w = pairs_of(alg, X, Y, weights, owner)
+    x, y, w = pairs_of(algebra, X, Y, weights, owner)
     sums = moments(x, y, w, about_origin=True)
     Q = nearest_rotation(sums.cross, np.sqrt(sums.square_x) * np.sqrt(sums.square_y)).astype(x.dtype)
-    return lifted(alg, rotor_of(euclidean(x.shape[-1]), Q), _model(alg, owner)[1])
+    return lifted(algebra, rotor_of(euclidean(x.shape[-1]), Q), _model(algebra, owner)[1])
 
 
 @one_batch
 def motor_from_points(
-    alg: Algebra,
+    algebra: Algebra,
     X: Vectors,
     Y: Vectors,
     *,
@@ -87,10 +87,10 @@ def motor_from_points(
 
     Parameters
     ----------
-    alg : Algebra
+    algebra : Algebra
         ``Algebra.pga(n)`` or ``Algebra.cga(n)``.
     X, Y : array_like of shape (..., N, n), or Multivector of shape (..., N)
-        Points that correspond, as coordinates or as points of ``alg``; batch axes broadcast.
+        Points that correspond, as coordinates or as points of ``algebra``; batch axes broadcast.
     weights : array_like of shape (..., N), optional
         Not negative; 1 by default.
     scale : bool, default=False
@@ -122,10 +122,10 @@ def motor_from_points(
     True
     """
     owner = "motor_from_points"
-    kind = model_with_motors(alg, owner)
-    x, y, w = pairs_of(alg, X, Y, weights, owner)
+    kind = model_with_motors(algebra, owner)
+    x, y, w = pairs_of(algebra, X, Y, weights, owner)
     Q, t, s = fitted(moments(x, y, w), scale, owner)
-    M = made(alg, kind, Q.astype(x.dtype), t.astype(x.dtype), s.astype(x.dtype) if scale else None)
+    M = made(algebra, kind, Q.astype(x.dtype), t.astype(x.dtype), s.astype(x.dtype) if scale else None)
     return (M, s.astype(x.dtype)[()]) if scale else M
 
 
@@ -143,42 +143,42 @@ def fitted(sums: Moments, scale: bool, owner: str) -> tuple[NDArray[Any], NDArra
     return Q, t, s
 
 
-def made(alg: Algebra, kind: str, Q: NDArray[Any], t: NDArray[Any], s: NDArray[Any] | None) -> Multivector:
+def made(algebra: Algebra, kind: str, Q: NDArray[Any], t: NDArray[Any], s: NDArray[Any] | None) -> Multivector:
     """Return the motors of rotations and translations; in the conformal model after dilators, if there are factors."""
     if kind == "projective":
-        return moved_rotor(alg, Q, t, "X", "motor_from_points")
-    M = cga.translator(alg, t) * lifted(alg, rotor_of(Algebra(Q.shape[-1]), Q), 0)
-    return M if s is None else M * cga.dilator(alg, s)
+        return moved_rotor(algebra, Q, t, "X", "motor_from_points")
+    M = cga.translator(algebra, t) * lifted(algebra, rotor_of(Algebra(Q.shape[-1]), Q), 0)
+    return M if s is None else M * cga.dilator(algebra, s)
 
 
-def _model(alg: Any, owner: str) -> tuple[int, int, str]:
+def _model(algebra: Any, owner: str) -> tuple[int, int, str]:
     """Return n, the number of the basis vector e1, and the name of the model."""
-    form = getattr(alg, "form", None)
+    form = getattr(algebra, "form", None)
     if form is not None and form.is_unit and form.counts == (form.d, 0, 0):
         return form.d, 0, "Euclidean"
     if form is not None and form.is_unit and form.counts == (form.d - 1, 0, 1) and form.diagonal[0] == 0:
         return form.d - 1, 1, "projective"
     if form is not None and form.counts == (form.d - 1, 1, 0):
-        return model_of(alg, owner)[0], 0, "conformal"
+        return model_of(algebra, owner)[0], 0, "conformal"
     hint = "Algebra(n), Algebra.pga(n) and Algebra.cga(n) are."
-    raise fail("alg", owner, "a Euclidean, projective or conformal algebra", alg, hint)
+    raise fail("algebra", owner, "a Euclidean, projective or conformal algebra", algebra, hint)
 
 
-def model_with_motors(alg: Any, owner: str) -> str:
+def model_with_motors(algebra: Any, owner: str) -> str:
     """Return "projective" or "conformal"."""
-    kind = _model(alg, owner)[2]
+    kind = _model(algebra, owner)[2]
     if kind == "Euclidean":
         rule = "a projective or conformal algebra, which have translations"
-        raise fail("alg", owner, rule, alg, "Use Algebra.pga(n), or rotor_from_points.")
+        raise fail("algebra", owner, rule, algebra, "Use Algebra.pga(n), or rotor_from_points.")
     return kind
 
 
 def pairs_of(
-    alg: Any, X: Any, Y: Any, weights: ArrayLike | None, owner: str
+    algebra: Any, X: Any, Y: Any, weights: ArrayLike | None, owner: str
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
     """Return coordinates (..., N, n) of one dtype, and weights."""
-    n, _, kind = _model(alg, owner)
-    x, y = (_coordinates(alg, P, n, kind, name, owner) for name, P in (("X", X), ("Y", Y)))
+    n, _, kind = _model(algebra, owner)
+    x, y = (_coordinates(algebra, P, n, kind, name, owner) for name, P in (("X", X), ("Y", Y)))
     if y.shape[-2] != x.shape[-2]:
         raise fail("Y", owner, f"of as many points as X, {x.shape[-2]}", describe(f"{y.shape[-2]}"))
     dtype = np.result_type(x, y)
@@ -196,10 +196,10 @@ def pairs_of(
 _LARGEST = 1e152
 
 
-def _coordinates(alg: Any, X: Any, n: int, kind: str, name: str, owner: str) -> NDArray[Any]:
+def _coordinates(algebra: Any, X: Any, n: int, kind: str, name: str, owner: str) -> NDArray[Any]:
     if isinstance(X, Multivector):
-        if X.algebra != alg:
-            raise fail(name, owner, f"coordinates, or elements of {alg!r}", describe(f"those of {X.algebra!r}"))
+        if X.algebra != algebra:
+            raise fail(name, owner, f"coordinates, or elements of {algebra!r}", describe(f"those of {X.algebra!r}"))
         if kind == "Euclidean":
             if X.grades != (1,):
                 raise fail(name, owner, "vectors", describe(f"grades {X.grades}"))
@@ -248,7 +248,7 @@ class RobustMotorResult(NamedTuple):
 
 @one_batch
 def robust_motor_from_points(
-    alg: Algebra,
+    algebra: Algebra,
     X: Vectors,
     Y: Vectors,
     *,
@@ -268,7 +268,7 @@ def robust_motor_from_points(
 
     Parameters
     ----------
-    alg, X, Y, weights, scale
+    algebra, X, Y, weights, scale
         As for `motor_from_points`.
     loss : {"geman-mcclure", "huber"}
     noise : float or array_like, optional
@@ -301,11 +301,11 @@ def robust_motor_from_points(
     from scipy.special import gammaincinv
 
     owner = "robust_motor_from_points"
-    kind = model_with_motors(alg, owner)
+    kind = model_with_motors(algebra, owner)
     check_choice(loss, "loss", owner, ("geman-mcclure", "huber"))
     tol = check_number(tol, "tol", owner, "a number in [0, 1)", lambda value: 0 <= value < 1)
     max_iter = check_integer(max_iter, "max_iter", owner)
-    x, y, pair_weights = pairs_of(alg, X, Y, weights, owner)
+    x, y, pair_weights = pairs_of(algebra, X, Y, weights, owner)
     n = x.shape[-1]
     share = INLIERS if loss == "geman-mcclure" else HUBER
     quartile, bound = (float(np.sqrt(2 * gammaincinv(n / 2, q))) for q in (QUARTILE, share))  # r²/σ² has the law χ²_n
@@ -336,7 +336,7 @@ def robust_motor_from_points(
         if converged.all() or n_iter >= max_iter:
             break
         mu = np.maximum(mu / GROWTH, 1)  # less convex in every step
-    M = made(alg, kind, Q.astype(x.dtype), t.astype(x.dtype), s.astype(x.dtype) if scale else None)
+    M = made(algebra, kind, Q.astype(x.dtype), t.astype(x.dtype), s.astype(x.dtype) if scale else None)
     total = now if pair_weights is None else now * pair_weights
     factor, total = s.astype(x.dtype)[()], total.astype(x.dtype)
     return RobustMotorResult(M, factor, total, sigma[()], n_iter, np.asarray(converged)[()])

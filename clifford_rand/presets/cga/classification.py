@@ -286,11 +286,11 @@ def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -
     return _gathered(X.algebra, X.shape, X.dtype, groups)
 
 
-def described(X: Any, alg: object, name: str, owner: str, dual: bool, rtol: float | None) -> Classified:
-    """Return X classified, as a multivector of ``alg``."""
-    if isinstance(X, Classified) and X.algebra == alg:
+def described(X: Any, algebra: object, name: str, owner: str, dual: bool, rtol: float | None) -> Classified:
+    """Return X classified, as a multivector of ``algebra``."""
+    if isinstance(X, Classified) and X.algebra == algebra:
         return X
-    return classify(of_algebra(X, alg, name, owner), dual=dual, rtol=rtol)
+    return classify(of_algebra(X, algebra, name, owner), dual=dual, rtol=rtol)
 
 
 def _grades(X: Any, size: NDArray[Any]) -> list[tuple[int, NDArray[np.int64]]]:
@@ -346,9 +346,9 @@ def _location(kind: str, parts: Parts, E: Any) -> NDArray[Any]:
     return (-_vector(parts.I * ~parts.M) if kind == FLAT else _vector(parts.I * ~E)) + 0.0  # no -0.0
 
 
-def _gathered(alg: Algebra, shape: tuple[int, ...], dtype: Any, groups: list[Any]) -> Classified:
+def _gathered(algebra: Algebra, shape: tuple[int, ...], dtype: Any, groups: list[Any]) -> Classified:
     """Return one batch from groups (grade, kind, places, parameters)."""
-    n, count = alg.d - 2, math.prod(shape)
+    n, count = algebra.d - 2, math.prod(shape)
     keys = keys_of_grades(n, tuple(sorted({k - DROP[kind] for k, kind, *_ in groups} or {0})))
     grade, kind_of = np.zeros(count, dtype=np.int64), np.full(count, FREE, dtype="<U9")
     like = groups[0][3][0].coefficients if groups else np.zeros(0, dtype=dtype)
@@ -358,4 +358,4 @@ def _gathered(alg: Algebra, shape: tuple[int, ...], dtype: Any, groups: list[Any
         location[places], square[places], weight[places] = c, rho, size
     direction = euclidean(n).new(keys, layout.own(E.reshape(*shape, keys.size)))
     grade, kind_of, square, weight = (array.reshape(shape)[()] for array in (grade, kind_of, square, weight))
-    return Classified(alg, grade, kind_of, direction, location.reshape(*shape, n), square, weight)
+    return Classified(algebra, grade, kind_of, direction, location.reshape(*shape, n), square, weight)

@@ -17,7 +17,9 @@ from clifford_rand.presets.cga.parts import FLAT, assemble, null_space
 from clifford_rand.presets.inputs import Vectors, coordinates_of, euclidean, of_algebra
 
 
-def fit_round(alg: Algebra, X: Vectors, m: int, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
+def fit_round(
+    algebra: Algebra, X: Vectors, m: int, weights: ArrayLike | None = None, *, dual: bool = False
+) -> Multivector:
     """Return the m-dimensional rounds nearest to points: 1 point pairs, 2 circles, 3 spheres, n hyperspheres.
 
     Minimizes Σ w_i Σ_j (P_i·s_j)² over the dual vectors s_j, s_j·s_k = δ_jk, whose common points the round holds. For a
@@ -26,7 +28,7 @@ def fit_round(alg: Algebra, X: Vectors, m: int, weights: ArrayLike | None = None
 
     Parameters
     ----------
-    alg : Algebra
+    algebra : Algebra
         Conformal, of n-space.
     X : array_like (..., N, n) or Multivector
         N ≥ m + 1 points, or batches of conformal points (..., N).
@@ -59,11 +61,11 @@ def fit_round(alg: Algebra, X: Vectors, m: int, weights: ArrayLike | None = None
     >>> cga.classify(cga.fit_round(alg, [[3, 0], [0, 3], [-3, 0], [0, -3.0]], 2))
     Classified(circle, direction=e12, location=[0.0, 0.0], radius_squared=9)
     """
-    n, _ = model_of(alg, "fit_round")
-    return _fit_round(alg, X, check_integer(m, "m", "fit_round", high=n), weights, dual, "fit_round")
+    n, _ = model_of(algebra, "fit_round")
+    return _fit_round(algebra, X, check_integer(m, "m", "fit_round", high=n), weights, dual, "fit_round")
 
 
-def fit_sphere(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
+def fit_sphere(algebra: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
     """Return the hyperspheres nearest to points (circles for n = 2): `fit_round` of dimension n.
 
     Examples
@@ -73,10 +75,10 @@ def fit_sphere(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, du
     >>> cga.center(S).round(9).tolist(), float(cga.radius(S).round(9))
     ([1.0, 1.0, 1.0], 2.0)
     """
-    return _fit_round(alg, X, model_of(alg, "fit_sphere")[0], weights, dual, "fit_sphere")
+    return _fit_round(algebra, X, model_of(algebra, "fit_sphere")[0], weights, dual, "fit_sphere")
 
 
-def fit_circle(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
+def fit_circle(algebra: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
     """Return the circles nearest to points of any dimension n ≥ 2: `fit_round` of dimension 2.
 
     Examples
@@ -86,13 +88,15 @@ def fit_circle(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, du
     >>> (cga.center(K).round(9) + 0.0).tolist(), float(cga.radius(K).round(9))
     ([0.0, 0.0, 1.0], 2.0)
     """
-    n, _ = model_of(alg, "fit_circle")
+    n, _ = model_of(algebra, "fit_circle")
     if n < 2:
-        raise fail("alg", "fit_circle", "of 2 or more dimensions", alg)
-    return _fit_round(alg, X, 2, weights, dual, "fit_circle")
+        raise fail("algebra", "fit_circle", "of 2 or more dimensions", algebra)
+    return _fit_round(algebra, X, 2, weights, dual, "fit_circle")
 
 
-def fit_flat(alg: Algebra, X: Vectors, m: int, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
+def fit_flat(
+    algebra: Algebra, X: Vectors, m: int, weights: ArrayLike | None = None, *, dual: bool = False
+) -> Multivector:
     """Return the m-dimensional flats nearest to points: 1 lines, 2 planes; Σ w distance² is least.
 
     Through the weighted mean along the first m principal directions. Parameters as in `fit_round`.
@@ -104,11 +108,11 @@ def fit_flat(alg: Algebra, X: Vectors, m: int, weights: ArrayLike | None = None,
     >>> (cga.classify(cga.fit_flat(alg, X, 2)).location.round(9) + 0.0).tolist()
     [0.0, 0.0, 2.0]
     """
-    n, _ = model_of(alg, "fit_flat")
-    return _fit_flat(alg, X, check_integer(m, "m", "fit_flat", high=n), weights, dual, "fit_flat")
+    n, _ = model_of(algebra, "fit_flat")
+    return _fit_flat(algebra, X, check_integer(m, "m", "fit_flat", high=n), weights, dual, "fit_flat")
 
 
-def fit_line(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
+def fit_line(algebra: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
     """Return the lines nearest to points: Σ w distance² is least.
 
     Examples
@@ -117,11 +121,11 @@ def fit_line(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dual
     >>> cga.classify(cga.fit_line(alg, [[0, 1], [1, 1.2], [2, 0.8], [3, 1.0]], weights=[1, 0, 0, 1]))
     Classified(line, direction=e1, location=[0.0, 1.0])
     """
-    model_of(alg, "fit_line")
-    return _fit_flat(alg, X, 1, weights, dual, "fit_line")
+    model_of(algebra, "fit_line")
+    return _fit_flat(algebra, X, 1, weights, dual, "fit_line")
 
 
-def fit_plane(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
+def fit_plane(algebra: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
     """Return the hyperplanes nearest to points: Σ w distance² is least.
 
     Examples
@@ -131,16 +135,16 @@ def fit_plane(alg: Algebra, X: Vectors, weights: ArrayLike | None = None, *, dua
     >>> float(cga.distance(P, cga.up(alg, [5, 5, 0])).round(9))
     2.0
     """
-    n, _ = model_of(alg, "fit_plane")
-    return _fit_flat(alg, X, n - 1, weights, dual, "fit_plane")
+    n, _ = model_of(algebra, "fit_plane")
+    return _fit_flat(algebra, X, n - 1, weights, dual, "fit_plane")
 
 
 def _points(
-    alg: Algebra, X: Any, weights: Any, least: int, owner: str
+    algebra: Algebra, X: Any, weights: Any, least: int, owner: str
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return points (..., N, n) about their mean in their own unit, square roots of weights (..., N), mean and unit."""
-    n = alg.d - 2
-    X = down(of_algebra(X, alg, "X", owner)) if isinstance(X, Multivector) and X.algebra == alg else X
+    n = algebra.d - 2
+    X = down(of_algebra(X, algebra, "X", owner)) if isinstance(X, Multivector) and X.algebra == algebra else X
     Y = np.ascontiguousarray(coordinates_of(X, n, "X", owner))  # the same sums whatever its layout was
     if Y.dtype.kind != "f":
         raise fail("X", owner, "real floating-point coordinates", describe(f"dtype {Y.dtype}"))
@@ -169,9 +173,9 @@ def _most(w: NDArray[Any], least: int) -> str:
 
 
 @one_batch
-def _fit_round(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: str) -> Multivector:
-    n = alg.d - 2
-    Y, w, mean, unit = _points(alg, X, weights, m + 1, owner)
+def _fit_round(algebra: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: str) -> Multivector:
+    n = algebra.d - 2
+    Y, w, mean, unit = _points(algebra, X, weights, m + 1, owner)
     ones = np.ones((*Y.shape[:-1], 1), dtype=Y.dtype)
     # points X + n_o + X²/2 n_∞, weighted
     P = w[..., None] * np.concatenate([Y, ones, (Y * Y).sum(axis=-1, keepdims=True) / 2], axis=-1)
@@ -187,13 +191,13 @@ def _fit_round(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: st
     kept = np.concatenate([z[..., :1], z[..., z.shape[-1] - m :]], axis=-1)  # the negative eigenvalue and the m largest
     span = np.linalg.qr(np.swapaxes(rows, -1, -2) @ kept)[0]
     fit = classify(null.new(keys_of_grades(n + 2, (m + 1,)), wedge_rows(np.swapaxes(span, -1, -2))))
-    return _placed(alg, fit, mean, unit, dual)
+    return _placed(algebra, fit, mean, unit, dual)
 
 
 @one_batch
-def _fit_flat(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: str) -> Multivector:
-    n = alg.d - 2
-    Y, w, mean, unit = _points(alg, X, weights, m + 1, owner)
+def _fit_flat(algebra: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: str) -> Multivector:
+    n = algebra.d - 2
+    Y, w, mean, unit = _points(algebra, X, weights, m + 1, owner)
     rows = w[..., None] * Y
     sizes, V = np.linalg.svd(np.linalg.qr(rows, mode="r") if rows.shape[-2] > n else rows, full_matrices=False)[1:]
     if m and (sizes[..., m - 1] <= 64 * np.finfo(Y.dtype).eps).any():
@@ -201,11 +205,11 @@ def _fit_flat(alg: Algebra, X: Any, m: int, weights: Any, dual: bool, owner: str
     E = euclidean(n).new(keys_of_grades(n, (m,)), wedge_rows(V[..., :m, :]))
     shape = E.shape
     nothing, location = np.full(shape, np.nan, dtype=Y.dtype), np.zeros((*shape, n), dtype=Y.dtype)
-    fit = Classified(alg, np.full(shape, m + 2), np.full(shape, FLAT), E, location, nothing, np.ones(shape))
-    return _placed(alg, fit, mean, unit, dual)
+    fit = Classified(algebra, np.full(shape, m + 2), np.full(shape, FLAT), E, location, nothing, np.ones(shape))
+    return _placed(algebra, fit, mean, unit, dual)
 
 
-def _placed(alg: Algebra, fit: Classified, mean: NDArray[Any], unit: NDArray[Any], dual: bool) -> Multivector:
+def _placed(algebra: Algebra, fit: Classified, mean: NDArray[Any], unit: NDArray[Any], dual: bool) -> Multivector:
     """Return blades of weight 1 in the caller's coordinates; the first large component of E is positive."""
     E = fit.direction.coefficients
     first = np.argmax(abs(E) > abs(E).max(axis=-1, keepdims=True, initial=0) / 2, axis=-1)[..., None]
@@ -216,4 +220,4 @@ def _placed(alg: Algebra, fit: Classified, mean: NDArray[Any], unit: NDArray[Any
         "radius_squared": fit.radius_squared * unit**2,
         "weight": np.ones_like(unit),
     }
-    return as_dual(assemble(replace(fit, algebra=alg, **parameters), alg), dual)
+    return as_dual(assemble(replace(fit, algebra=algebra, **parameters), algebra), dual)

@@ -26,23 +26,23 @@ def as_dual(X: Any, dual: object) -> Any:
     return X.dual() if is_dual(dual) else X
 
 
-def model_of(A: object, owner: str, name: str = "alg") -> tuple[int, bool]:
+def model_of(A: object, owner: str, name: str = "algebra") -> tuple[int, bool]:
     """Return n, and whether the last two basis vectors of an algebra, or of A's, are n_o and n_∞ themselves."""
-    alg = A if name == "alg" else getattr(A, "algebra", A)
+    alg = A if name == "algebra" else getattr(A, "algebra", A)
     null = has_null_basis(alg) if isinstance(alg, Algebra) else None
     if isinstance(alg, Algebra) and null is not None:
         return alg.d - 2, null
     raise wrong_algebra(alg, owner, name, "a conformal algebra", "Algebra.cga(n)")
 
 
-def from_parts(alg: Algebra, null: bool, E: NDArray[Any], o: NDArray[Any], i: NDArray[Any]) -> Multivector:
+def from_parts(algebra: Algebra, null: bool, E: NDArray[Any], o: NDArray[Any], i: NDArray[Any]) -> Multivector:
     """Return E + o n_o + i n_∞."""
     i = i if null else np.asanyarray(i + halved(o))
     pair = (o, i) if null else (np.asanyarray(i - o), i)  # they differ by exactly o, or far away a weight of 1 is lost
     batch = np.broadcast_shapes(E.shape[:-1], o.shape, i.shape)
     dtype = np.result_type(E, o, i)
     columns = [np.broadcast_to(E, (*batch, E.shape[-1])), *(np.broadcast_to(x, batch)[..., None] for x in pair)]
-    return alg.vector(np.concatenate(columns, axis=-1).astype(dtype, copy=False))
+    return algebra.vector(np.concatenate(columns, axis=-1).astype(dtype, copy=False))
 
 
 def parts_of(V: Any, null: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -52,7 +52,7 @@ def parts_of(V: Any, null: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[An
 
 
 @specialized()
-def origin(alg: Algebra) -> Multivector:
+def origin(algebra: Algebra) -> Multivector:
     """Return n_o, the point at 0.
 
     Examples
@@ -61,12 +61,12 @@ def origin(alg: Algebra) -> Multivector:
     >>> cga.origin(alg).sparse(), cga.down(cga.origin(alg)).tolist()
     (eo, [0.0, 0.0, 0.0])
     """
-    n, null = model_of(alg, "origin")
-    return from_parts(alg, null, np.zeros(n), np.ones(()), np.zeros(()))
+    n, null = model_of(algebra, "origin")
+    return from_parts(algebra, null, np.zeros(n), np.ones(()), np.zeros(()))
 
 
 @specialized(static=["dtype"])
-def infinity(alg: Algebra, dtype: Any = np.float64) -> Multivector:
+def infinity(algebra: Algebra, dtype: Any = np.float64) -> Multivector:
     """Return n_∞, with n_o·n_∞ = -1.
 
     Examples
@@ -75,13 +75,13 @@ def infinity(alg: Algebra, dtype: Any = np.float64) -> Multivector:
     >>> cga.origin(alg) | cga.infinity(alg)
     -1.0
     """
-    _, null = model_of(alg, "infinity")
-    components = [0] * (alg.d - 2) + ([0, 1] if null else [1, 1])
-    return alg.vector(np.array(components).astype(check_dtype(dtype, "dtype", "infinity")))
+    _, null = model_of(algebra, "infinity")
+    components = [0] * (algebra.d - 2) + ([0, 1] if null else [1, 1])
+    return algebra.vector(np.array(components).astype(check_dtype(dtype, "dtype", "infinity")))
 
 
 @specialized(X=1)
-def up(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:
+def up(algebra: Algebra, X: ArrayLike | Multivector) -> Multivector:
     """Return the points n_o + X + X² n_∞ / 2 at coordinates (..., n), or at vectors of the Euclidean algebra.
 
     Raises
@@ -94,9 +94,9 @@ def up(alg: Algebra, X: ArrayLike | Multivector) -> Multivector:
     >>> cga.up(cr.Algebra.cga(2, null_basis=True), [3.0, 4.0])
     3.0*e1 + 4.0*e2 + eo + 12.5*ei
     """
-    n, null = model_of(alg, "up")
+    n, null = model_of(algebra, "up")
     E = coordinates_of(X, n, "X", "up")
-    return from_parts(alg, null, E, np.ones((), dtype=E.dtype), halved(squared(E, "X", "up")))
+    return from_parts(algebra, null, E, np.ones((), dtype=E.dtype), halved(squared(E, "X", "up")))
 
 
 point = up

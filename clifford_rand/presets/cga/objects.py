@@ -38,7 +38,7 @@ CLEARLY = 1e-6  # |a ∧ b ∧ …| relative to the lengths, from which a wedge 
 
 @specialized(center=1)
 @one_batch
-def sphere(alg: Algebra, center: Vectors, radius: ArrayLike, *, dual: bool = False) -> Multivector:
+def sphere(algebra: Algebra, center: Vectors, radius: ArrayLike, *, dual: bool = False) -> Multivector:
     """Return spheres (circles for n = 2): with ``dual`` the vectors up(center) - radius² n_∞ / 2, else their `undual`.
 
     Examples
@@ -48,16 +48,16 @@ def sphere(alg: Algebra, center: Vectors, radius: ArrayLike, *, dual: bool = Fal
     >>> S.grades, cga.center(S).round(12), float(cga.radius(S))
     ((4,), array([1., 2., 3.]), 2.0)
     """
-    n, null = model_of(alg, "sphere")
+    n, null = model_of(algebra, "sphere")
     c = coordinates_of(center, n, "center", "sphere")
     r = numbers_of(radius, c.dtype, "radius", "sphere")
-    spheres = from_parts(alg, null, c, np.ones((), dtype=c.dtype), half_power(c, r, "sphere"))
+    spheres = from_parts(algebra, null, c, np.ones((), dtype=c.dtype), half_power(c, r, "sphere"))
     return spheres if is_dual(dual) else spheres.undual()
 
 
 @specialized(normal=1)
 @one_batch
-def plane(alg: Algebra, normal: Vectors, offset: ArrayLike = 0.0, *, dual: bool = False) -> Multivector:
+def plane(algebra: Algebra, normal: Vectors, offset: ArrayLike = 0.0, *, dual: bool = False) -> Multivector:
     """Return hyperplanes normal·x = offset: with ``dual`` the vectors normal + offset n_∞, else their `undual`.
 
     Examples
@@ -68,17 +68,17 @@ def plane(alg: Algebra, normal: Vectors, offset: ArrayLike = 0.0, *, dual: bool 
     >>> cga.contains_point(cga.plane(alg, [0, 0, 1], 3), cga.up(alg, [[7, 7, 3], [7, 7, 4]])).tolist()
     [True, False]
     """
-    n, null = model_of(alg, "plane")
+    n, null = model_of(algebra, "plane")
     N = coordinates_of(normal, n, "normal", "plane")
     i = numbers_of(offset, N.dtype, "offset", "plane")
-    planes = from_parts(alg, null, N, np.zeros((), dtype=N.dtype), i)
+    planes = from_parts(algebra, null, N, np.zeros((), dtype=N.dtype), i)
     return planes if is_dual(dual) else planes.undual()
 
 
 @specialized(center=1, normal=1)
 @one_batch
 def circle(
-    alg: Algebra,
+    algebra: Algebra,
     center: Vectors,
     radius: ArrayLike,
     normal: ArrayLike | None = None,
@@ -96,24 +96,24 @@ def circle(
     >>> cga.contains_point(C, cga.up(alg, [[3, 0, 0], [1, 2, 0], [1, 0, 2]]))
     array([ True,  True, False])
     """
-    n, null = model_of(alg, "circle")
+    n, null = model_of(algebra, "circle")
     if n not in (2, 3):
         hint = "Use round_about, or the wedge of three points."
-        raise fail("alg", "circle", "of 2 or 3 dimensions", alg, hint)
+        raise fail("algebra", "circle", "of 2 or 3 dimensions", algebra, hint)
     if (normal is None) != (n == 2):
         rule = "a vector (..., 3) in 3-space" if n == 3 else "None in the plane"
         raise fail("normal", "circle", rule, normal)
     if normal is None:
-        return sphere(alg, center, radius, dual=dual)
+        return sphere(algebra, center, radius, dual=dual)
     N, c = coordinates_of(normal, n, "normal", "circle"), coordinates_of(center, n, "center", "circle")
     r = numbers_of(radius, c.dtype, "radius", "circle")
     half_power(c, r, "circle")
     E = euclidean(n).vector(N).undual()
-    return _round(alg, null, E if null else -E, c, r * r, dual)
+    return _round(algebra, null, E if null else -E, c, r * r, dual)
 
 
 def line(
-    alg: Algebra, P: Vectors, Q: Vectors | None = None, *, direction: Vectors | None = None, dual: bool = False
+    algebra: Algebra, P: Vectors, Q: Vectors | None = None, *, direction: Vectors | None = None, dual: bool = False
 ) -> Multivector:
     """Return lines from P to Q, up(P) ∧ up(Q) ∧ n_∞, or through P along a direction, up(P) ∧ direction ∧ n_∞.
 
@@ -131,32 +131,32 @@ def line(
     True
     """
     if has_direction(Q, direction):
-        return _line_along(alg, P, direction, dual=dual)
-    return _line_through(alg, P, Q, dual=dual)
+        return _line_along(algebra, P, direction, dual=dual)
+    return _line_through(algebra, P, Q, dual=dual)
 
 
 @specialized(P=1, direction=1)
 @one_batch
-def _line_along(alg: Algebra, P: Vectors, direction: Any, *, dual: bool = False) -> Multivector:
-    n, null = model_of(alg, "line")
+def _line_along(algebra: Algebra, P: Vectors, direction: Any, *, dual: bool = False) -> Multivector:
+    n, null = model_of(algebra, "line")
     D, c = direction_of(direction, n), coordinates_of(P, n, "P", "line")
-    return _flat(alg, null, euclidean(n).vector(D), c, dual)
+    return _flat(algebra, null, euclidean(n).vector(D), c, dual)
 
 
 @specialized(P=1, Q=1)
 @one_batch
-def _line_through(alg: Algebra, P: Vectors, Q: Any, *, dual: bool = False) -> Multivector:
-    n, null = model_of(alg, "line")
+def _line_through(algebra: Algebra, P: Vectors, Q: Any, *, dual: bool = False) -> Multivector:
+    n, null = model_of(algebra, "line")
     c = coordinates_of(P, n, "P", "line")
     D = coordinates_of(Q, n, "Q", "line") - c
     if np.asanyarray((D == 0).all(axis=-1)).any():
         raise fail("Q", "line", "another point than P", describe("the same point"))
-    return _flat(alg, null, euclidean(n).vector(D), c, dual)
+    return _flat(algebra, null, euclidean(n).vector(D), c, dual)
 
 
 @specialized(A=1, B=1)
 @one_batch
-def point_pair(alg: Algebra, A: Vectors, B: Vectors, *, dual: bool = False) -> Multivector:
+def point_pair(algebra: Algebra, A: Vectors, B: Vectors, *, dual: bool = False) -> Multivector:
     """Return the pairs up(A) ∧ up(B).
 
     Examples
@@ -165,20 +165,20 @@ def point_pair(alg: Algebra, A: Vectors, B: Vectors, *, dual: bool = False) -> M
     >>> cga.classify(cga.point_pair(alg, [1, 0, 0], [5, 0, 0]))
     Classified(point pair, direction=e1, location=[3.0, 0.0, 0.0], radius_squared=4)
     """
-    n, null = model_of(alg, "point_pair")
+    n, null = model_of(algebra, "point_pair")
     a, b = (coordinates_of(X, n, name, "point_pair") for X, name in ((A, "A"), (B, "B")))
     square = halved(halved(np.asanyarray(((b - a) ** 2).sum(axis=-1))))
-    return _round(alg, null, euclidean(n).vector(b - a), halved(np.asanyarray(a + b)), square, dual)
+    return _round(algebra, null, euclidean(n).vector(b - a), halved(np.asanyarray(a + b)), square, dual)
 
 
-def _flat(alg: Algebra, null: bool, E: Any, c: NDArray[Any], dual: bool) -> Multivector:
+def _flat(algebra: Algebra, null: bool, E: Any, c: NDArray[Any], dual: bool) -> Multivector:
     k = E.grades[0] + 2
-    return as_dual(joined(alg, null, k, flat_parts(E, E.algebra.vector(c), k)), dual)
+    return as_dual(joined(algebra, null, k, flat_parts(E, E.algebra.vector(c), k)), dual)
 
 
-def _round(alg: Algebra, null: bool, E: Any, c: NDArray[Any], rho: NDArray[Any], dual: bool) -> Multivector:
+def _round(algebra: Algebra, null: bool, E: Any, c: NDArray[Any], rho: NDArray[Any], dual: bool) -> Multivector:
     parts = round_parts(E, E.algebra.vector(c), rho, null)
-    return as_dual(joined(alg, null, E.grades[0] + 1, parts), dual)
+    return as_dual(joined(algebra, null, E.grades[0] + 1, parts), dual)
 
 
 def _direction(directions: ArrayLike, n: int, owner: str) -> Any:
@@ -210,12 +210,12 @@ def _traced_direction(rows: Any, n: int) -> Any:
 
 @specialized(through=1, directions=2)
 @one_batch
-def flat(alg: Algebra, through: Vectors, directions: ArrayLike, *, dual: bool = False) -> Multivector:
+def flat(algebra: Algebra, through: Vectors, directions: ArrayLike, *, dual: bool = False) -> Multivector:
     """Return the flats up(through) ∧ E ∧ n_∞ along m directions: flat points, lines, planes and so on.
 
     Parameters
     ----------
-    alg : Algebra
+    algebra : Algebra
         Conformal, of n-space.
     through : array_like (..., n)
     directions : array_like (..., m, n)
@@ -228,15 +228,15 @@ def flat(alg: Algebra, through: Vectors, directions: ArrayLike, *, dual: bool = 
     >>> cga.classify(cga.flat(alg, [0, 0, 0, 1], [[1, 0, 0, 0], [1, 1, 0, 0]]))
     Classified(plane, direction=e12, location=[0.0, 0.0, 0.0, 1.0])
     """
-    n, null = model_of(alg, "flat")
+    n, null = model_of(algebra, "flat")
     E = _direction(directions, n, "flat")
-    return _flat(alg, null, E, coordinates_of(through, n, "through", "flat"), dual)
+    return _flat(algebra, null, E, coordinates_of(through, n, "through", "flat"), dual)
 
 
 @specialized(center=1, directions=2)
 @one_batch
 def round_about(
-    alg: Algebra, center: Vectors, radius: ArrayLike, directions: ArrayLike, *, dual: bool = False
+    algebra: Algebra, center: Vectors, radius: ArrayLike, directions: ArrayLike, *, dual: bool = False
 ) -> Multivector:
     """Return the rounds of a center, a radius and m directions: point pairs, circles, spheres in any n.
 
@@ -244,7 +244,7 @@ def round_about(
 
     Parameters
     ----------
-    alg : Algebra
+    algebra : Algebra
         Conformal, of n-space.
     center : array_like (..., n)
     radius : array_like (...)
@@ -258,14 +258,14 @@ def round_about(
     >>> cga.classify(cga.round_about(alg, [0, 0, 0, 1], 2, [[1, 0, 0, 0], [0, 1, 0, 0]]))
     Classified(circle, direction=e12, location=[0.0, 0.0, 0.0, 1.0], radius_squared=4)
     """
-    n, null = model_of(alg, "round_about")
+    n, null = model_of(algebra, "round_about")
     E = _direction(directions, n, "round_about")
     c = coordinates_of(center, n, "center", "round_about")
     r = numbers_of(radius, E.dtype, "radius", "round_about")
     half_power(c, r, "round_about")
     shape = np.broadcast_shapes(E.shape, c.shape[:-1], r.shape)
     E = E.new(E.keys, np.broadcast_to(E.coefficients, (*shape, E.keys.size)))
-    return _round(alg, null, E, np.broadcast_to(c, (*shape, n)), np.broadcast_to(r * r, shape), dual)
+    return _round(algebra, null, E, np.broadcast_to(c, (*shape, n)), np.broadcast_to(r * r, shape), dual)
 
 
 def sample(

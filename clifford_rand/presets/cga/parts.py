@@ -62,9 +62,9 @@ def split(X: Any, null: bool) -> Parts:
     return Parts(*(alg.new(_blades(n, g), layout.own(values)) for values, g in grades))
 
 
-def joined(alg: Algebra, null: bool, k: int, parts: Parts) -> Multivector:
+def joined(algebra: Algebra, null: bool, k: int, parts: Parts) -> Multivector:
     """Return the multivector of grade k with these parts."""
-    n, sign = alg.d - 2, -1 if k % 2 == 0 else 1
+    n, sign = algebra.d - 2, -1 if k % 2 == 0 else 1
     values = [P.select_keys(_blades(n, g)).coefficients for P, g in zip(parts, (k, k - 1, k - 1, k - 2), strict=True)]
     a, o, i, m = values[0], sign * values[1], sign * values[2], values[3]
     if not null:
@@ -73,7 +73,7 @@ def joined(alg: Algebra, null: bool, k: int, parts: Parts) -> Multivector:
     shape = np.broadcast_shapes(*(value.shape[:-1] for value in values))
     columns = [np.broadcast_to(value, (*shape, value.shape[-1])) for value in (a, o, i, m)]
     order = np.argsort(np.concatenate(_places(n, k)))
-    return alg.new(keys_of_grades(n + 2, (k,)), layout.own(np.concatenate(columns, axis=-1)[..., order]))
+    return algebra.new(keys_of_grades(n + 2, (k,)), layout.own(np.concatenate(columns, axis=-1)[..., order]))
 
 
 def round_parts(E: Any, c: Any, rho: Any, null: bool) -> Parts:
@@ -186,9 +186,9 @@ ROUND, TANGENT, FLAT, FREE, DUAL_FLAT = "round", "tangent", "flat", "free", "dua
 DROP = {ROUND: 1, TANGENT: 1, FLAT: 2, FREE: 1, DUAL_FLAT: 0}  # grade of X less the grade of E
 
 
-def assemble(described: Any, alg: Algebra) -> Multivector:
-    """Return the blades with the parameters of a `Classified` in ``alg``, of the same n and either basis."""
-    n, null = model_of(alg, "blade")
+def assemble(described: Any, algebra: Algebra) -> Multivector:
+    """Return the blades with the parameters of a `Classified` in ``algebra``, of the same n and either basis."""
+    n, null = model_of(algebra, "blade")
     shape, count = described.shape, math.prod(described.shape)
     grade, kind, rho, weight = (
         np.broadcast_to(x, shape).reshape(-1)
@@ -203,8 +203,8 @@ def assemble(described: Any, alg: Algebra) -> Multivector:
             at = np.flatnonzero((grade == k) & (kind == name))
             part = E.new(E.keys, rows[at] * weight[at, None]).select_keys(keys_of_grades(n, (k - DROP[name],)))
             parts = _with_parameters(name, k, part, centers[at], rho[at], null)
-            array[at] += joined(alg, null, k, parts).on_keys(keys).coefficients
-    return alg.new(keys, layout.own(array.reshape(*shape, keys.size)))
+            array[at] += joined(algebra, null, k, parts).on_keys(keys).coefficients
+    return algebra.new(keys, layout.own(array.reshape(*shape, keys.size)))
 
 
 def _with_parameters(kind: str, k: int, E: Any, center: NDArray[Any], rho: NDArray[Any], null: bool) -> Parts:

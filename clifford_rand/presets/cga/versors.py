@@ -41,7 +41,7 @@ from clifford_rand.presets.inputs import (
 
 
 @specialized(t=1)
-def translator(alg: Algebra, t: Vectors) -> Multivector:
+def translator(algebra: Algebra, t: Vectors) -> Multivector:
     """Return the versors 1 - t n_∞ / 2, which move by +t, of shape (..., n).
 
     Examples
@@ -50,15 +50,17 @@ def translator(alg: Algebra, t: Vectors) -> Multivector:
     >>> cga.down(cga.translator(alg, [1, 2, 3]) >> cga.up(alg, [0, 0, 1])).round(12).tolist()
     [1.0, 2.0, 4.0]
     """
-    n, null = model_of(alg, "translator")
+    n, null = model_of(algebra, "translator")
     T = coordinates_of(t, n, "t", "translator")
-    shift = from_parts(alg, null, T, np.zeros((), dtype=T.dtype), np.zeros((), dtype=T.dtype)) ^ infinity(alg, T.dtype)
+    shift = from_parts(algebra, null, T, np.zeros((), dtype=T.dtype), np.zeros((), dtype=T.dtype)) ^ infinity(
+        algebra, T.dtype
+    )
     return 1 - shift.new(shift.keys, halved(shift.coefficients))
 
 
 @specialized()
 @one_batch
-def rotor(alg: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
+def rotor(algebra: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return the rotors cos(angle/2) - sin(angle/2) B/|B|: e12 turns e1 towards e2.
 
     B, the ``axis``, may be the dual of a line.
@@ -75,8 +77,8 @@ def rotor(alg: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | No
     >>> (cga.down(R >> cga.up(alg, [1, 0, 3])).round(12) + 0.0).tolist()
     [0.0, 1.0, 3.0]
     """
-    model_of(alg, "rotor")
-    B = exact_beside(of_algebra(axis, alg, "axis", "rotor"), angle)
+    model_of(algebra, "rotor")
+    B = exact_beside(of_algebra(axis, algebra, "axis", "rotor"), angle)
     part = blade_of(B, "axis", "rotor", "a bivector", exact=B.dtype == object)
     if part.grades != (2,):
         raise fail("axis", "rotor", "a bivector", describe(f"grade {part.grades[0]}"))
@@ -87,7 +89,7 @@ def rotor(alg: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | No
 @specialized()
 @one_batch
 def motor(
-    alg: Algebra, axis: Multivector, angle: ArrayLike, shift: ArrayLike, *, rtol: float | None = None
+    algebra: Algebra, axis: Multivector, angle: ArrayLike, shift: ArrayLike, *, rtol: float | None = None
 ) -> Multivector:
     """Return screw motions of 3-space: a right-handed turn about a direct `line`, and a shift along it.
 
@@ -98,10 +100,16 @@ def motor(
     >>> cga.down(M >> cga.up(alg, [3, 0, 0])).round(12)
     array([1., 2., 5.])
     """
-    n, null = model_of(alg, "motor")
+    n, null = model_of(algebra, "motor")
     if n != 3:
-        raise fail("alg", "motor", "of 3-space, Algebra.cga(3)", alg, "Use translator(alg, t) * rotor(alg, B, angle).")
-    of_algebra(axis, alg, "axis", "motor")
+        raise fail(
+            "algebra",
+            "motor",
+            "of 3-space, Algebra.cga(3)",
+            algebra,
+            "Use translator(algebra, t) * rotor(algebra, axis, angle).",
+        )
+    of_algebra(axis, algebra, "axis", "motor")
     L, _, flat = direct_blade(axis, "motor", False)
     if L.grades != (3,) or not flat.all():
         raise fail("axis", "motor", "a direct line", describe(f"a blade of grade {L.grades[0]} that is none"))
@@ -109,11 +117,11 @@ def motor(
     e23, e13, e12 = (B.coefficients[..., B.keys.find(mask)] for mask in (0b110, 0b101, 0b011))
     u = np.stack([e23, -e13, e12], axis=-1)
     along = np.asanyarray(numbers_of(shift, u.dtype, "shift", "motor") / lengths(u))
-    return translator(alg, u * along[..., None]) * rotor(alg, B, angle, rtol=rtol)
+    return translator(algebra, u * along[..., None]) * rotor(algebra, B, angle, rtol=rtol)
 
 
 @specialized(center=1)
-def dilator(alg: Algebra, factor: ArrayLike, center: Vectors | None = None) -> Multivector:
+def dilator(algebra: Algebra, factor: ArrayLike, center: Vectors | None = None) -> Multivector:
     """Return the versors that scale lengths by ``factor`` > 0 about a center (the origin): exp(ln(factor)/2 n_o ∧ n_∞).
 
     Examples
@@ -123,22 +131,22 @@ def dilator(alg: Algebra, factor: ArrayLike, center: Vectors | None = None) -> M
     >>> cga.down(D >> cga.up(alg, [2, 1])).round(12)
     array([4., 3.])
     """
-    n, _ = model_of(alg, "dilator")
+    n, _ = model_of(algebra, "dilator")
     scale = numbers_of(factor, np.dtype(np.float64), "factor", "dilator")
     if scale.dtype.kind != "f" or (scale <= 0).any():
         raise fail("factor", "dilator", "> 0", factor)
     root = np.sqrt(scale)
-    about = origin(alg) ^ infinity(alg)
-    D = alg.scalar((root + 1 / root) / 2) + about * ((root - 1 / root) / 2)
+    about = origin(algebra) ^ infinity(algebra)
+    D = algebra.scalar((root + 1 / root) / 2) + about * ((root - 1 / root) / 2)
     if center is not None:
-        T = translator(alg, coordinates_of(center, n, "center", "dilator"))
+        T = translator(algebra, coordinates_of(center, n, "center", "dilator"))
         D = T * D * ~T
     return D
 
 
 @specialized(center=1)
 @one_batch
-def inversion(alg: Algebra, center: Vectors, radius: ArrayLike) -> Multivector:
+def inversion(algebra: Algebra, center: Vectors, radius: ArrayLike) -> Multivector:
     """Return unit dual spheres S: ``S >> P`` is on the ray from the center to P, at radius²/distance.
 
     Examples
@@ -151,14 +159,14 @@ def inversion(alg: Algebra, center: Vectors, radius: ArrayLike) -> Multivector:
     r = numbers_of(radius, np.dtype(np.float64), "radius", "inversion")
     if (r == 0).any():
         raise fail("radius", "inversion", "not 0", radius)
-    n, null = model_of(alg, "inversion")
+    n, null = model_of(algebra, "inversion")
     c = coordinates_of(center, n, "center", "inversion")
     unit = np.ones((), dtype=c.dtype)
-    return from_parts(alg, null, c, unit, half_power(c, r, "inversion")) / r
+    return from_parts(algebra, null, c, unit, half_power(c, r, "inversion")) / r
 
 
 @specialized(b=1)
-def transversion(alg: Algebra, b: Vectors) -> Multivector:
+def transversion(algebra: Algebra, b: Vectors) -> Multivector:
     """Return the versors 1 - b n_o that invert in the unit sphere, move by b, of shape (..., n), and invert again.
 
     x goes to (x + x² b) / (1 + 2 x·b + x² b²), the special conformal transformation that fixes the origin and takes
@@ -170,10 +178,10 @@ def transversion(alg: Algebra, b: Vectors) -> Multivector:
     >>> cga.down(cga.transversion(alg, [0, 1]) >> cga.up(alg, [1, 0])).round(12)
     array([0.5, 0.5])
     """
-    n, null = model_of(alg, "transversion")
+    n, null = model_of(algebra, "transversion")
     B = coordinates_of(b, n, "b", "transversion")
     zero, unit = np.zeros((), dtype=B.dtype), np.ones((), dtype=B.dtype)
-    return 1 - (from_parts(alg, null, B, zero, zero) ^ from_parts(alg, null, 0 * B, unit, zero))
+    return 1 - (from_parts(algebra, null, B, zero, zero) ^ from_parts(algebra, null, 0 * B, unit, zero))
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 @specialized(matrix=2)
-def motor_from_matrix(alg: Algebra, matrix: ArrayLike, *, rtol: float | None = None) -> Multivector:
+def motor_from_matrix(algebra: Algebra, matrix: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return the motors of homogeneous matrices [[F, t], [0, 1]], with M ~M = 1 and ⟨M⟩_0 ≥ 0.
 
     Parameters
     ----------
-    alg : Algebra
+    algebra : Algebra
         ``Algebra.pga(n)``.
     matrix : array_like of shape (..., n + 1, n + 1)
         It takes the column [x; 1] to [F x + t; 1]. The motor -M moves as M does.
@@ -47,7 +47,7 @@ def motor_from_matrix(alg: Algebra, matrix: ArrayLike, *, rtol: float | None = N
     >>> pga.coordinates(M >> pga.point(alg, [2, 0])).round(12)
     array([5., 2.])
     """
-    n = dimension_of(alg, "motor_from_matrix")
+    n = dimension_of(algebra, "motor_from_matrix")
     array = as_real(matrix, "matrix", "motor_from_matrix")
     if array.ndim < 2 or array.shape[-2:] != (n + 1, n + 1):
         rule = f"an array of shape (..., {n + 1}, {n + 1})"
@@ -55,24 +55,24 @@ def motor_from_matrix(alg: Algebra, matrix: ArrayLike, *, rtol: float | None = N
     if (array[..., n, :] != np.eye(n + 1)[n]).any():
         rule = f"of a rigid motion: its last row is {', '.join(['0'] * n)}, 1"
         raise fail("matrix", "motor_from_matrix", rule, describe("another last row"), "Columns are images here.")
-    return moved_rotor(alg, array[..., :n, :n], array[..., :n, n], "matrix", "motor_from_matrix", rtol)
+    return moved_rotor(algebra, array[..., :n, :n], array[..., :n, n], "matrix", "motor_from_matrix", rtol)
 
 
 def moved_rotor(
-    alg: Algebra, F: NDArray[Any], t: NDArray[Any], name: str, owner: str, rtol: float | None = None
+    algebra: Algebra, F: NDArray[Any], t: NDArray[Any], name: str, owner: str, rtol: float | None = None
 ) -> Multivector:
     """Return the motors that turn by the matrices F about the origin, then move by t."""
     n = F.shape[-1]
-    R = lifted(alg, rotor_of(euclidean(n), rotation_of(F, n, name, owner, rtol)), 1)
-    step = alg.vector(np.concatenate([np.zeros_like(t[..., :1]), t], axis=-1))
-    M = R - (alg.e0 ^ step) * R / 2
+    R = lifted(algebra, rotor_of(euclidean(n), rotation_of(F, n, name, owner, rtol)), 1)
+    step = algebra.vector(np.concatenate([np.zeros_like(t[..., :1]), t], axis=-1))
+    M = R - (algebra.e0 ^ step) * R / 2
     return M.select_keys(keys_of_grades(n + 1, tuple(range(0, n + 2, 2))))
 
 
-def lifted(alg: Algebra, R: Multivector, first: int) -> Multivector:
+def lifted(algebra: Algebra, R: Multivector, first: int) -> Multivector:
     """Return a multivector of the Euclidean algebra in one where e1 is the basis vector with number ``first``."""
     masks = tuple(int(mask) << first for mask in R.keys.masks)
-    return alg.new(keys_of_masks(alg.d, masks), R.coefficients.copy())
+    return algebra.new(keys_of_masks(algebra.d, masks), R.coefficients.copy())
 
 
 @specialized()
@@ -105,7 +105,7 @@ def motor_to_matrix(M: Multivector) -> NDArray[Any]:
 
 @specialized(q=1, t=1)
 @one_batch
-def motor_from_quaternion(alg: Algebra, q: ArrayLike, t: ArrayLike | None = None) -> Multivector:
+def motor_from_quaternion(algebra: Algebra, q: ArrayLike, t: ArrayLike | None = None) -> Multivector:
     """Return the motors of space of quaternions (..., 4) in the order w, x, y, z, and of translations t (..., 3).
 
     i = -e23, j = -e31, k = -e12: a linear map that keeps products, and the turn, right-handed. M is (1 - e0 t/2) q,
@@ -113,7 +113,7 @@ def motor_from_quaternion(alg: Algebra, q: ArrayLike, t: ArrayLike | None = None
 
     Parameters
     ----------
-    alg : Algebra
+    algebra : Algebra
         ``Algebra.pga(3)``.
     q : array_like of shape (..., 4)
         Scalar first. SciPy and ROS have it last: use `motor_from_rotation`, or ``q[..., [3, 0, 1, 2]]``.
@@ -125,15 +125,15 @@ def motor_from_quaternion(alg: Algebra, q: ArrayLike, t: ArrayLike | None = None
     >>> pga.motor_from_quaternion(cr.Algebra.pga(3), [0, 0, 0, 1]).sparse()  # half a turn about e3
     -e12
     """
-    _of_space(alg, "motor_from_quaternion")
+    _of_space(algebra, "motor_from_quaternion")
     real = _rows(q, "q", "motor_from_quaternion", 4)
     if t is None:
-        return motor_from_dual_quaternion(alg, np.concatenate([real, np.zeros_like(real)], axis=-1))
+        return motor_from_dual_quaternion(algebra, np.concatenate([real, np.zeros_like(real)], axis=-1))
     step = _rows(t, "t", "motor_from_quaternion", 3)
     w, v = real[..., :1], real[..., 1:]
     dual = np.concatenate([-(step * v).sum(-1, keepdims=True), step * w + np.cross(step, v)], axis=-1) / 2
     real = np.broadcast_to(real, dual.shape)
-    return motor_from_dual_quaternion(alg, np.concatenate([real, dual], axis=-1))
+    return motor_from_dual_quaternion(algebra, np.concatenate([real, dual], axis=-1))
 
 
 @specialized()
@@ -152,7 +152,7 @@ def motor_to_quaternion(M: Multivector) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 @specialized(q=1)
-def motor_from_dual_quaternion(alg: Algebra, q: ArrayLike) -> Multivector:
+def motor_from_dual_quaternion(algebra: Algebra, q: ArrayLike) -> Multivector:
     """Return the even multivectors of dual quaternions (..., 8): w, x, y, z of the real part, then of the dual part.
 
     i = -e23, j = -e31, k = -e12, ε = -e0123: an isomorphism of algebras, so products, reverses and lengths carry over.
@@ -165,9 +165,9 @@ def motor_from_dual_quaternion(alg: Algebra, q: ArrayLike) -> Multivector:
     >>> M.isclose(pga.translator(alg, [1, 2, 3]))
     True
     """
-    _of_space(alg, "motor_from_dual_quaternion")
+    _of_space(algebra, "motor_from_dual_quaternion")
     array = _rows(q, "q", "motor_from_dual_quaternion", 8)
-    return alg.new(keys_of_grades(4, (0, 2, 4)), array[..., _PLACES] * _SIGNS.astype(array.dtype))
+    return algebra.new(keys_of_grades(4, (0, 2, 4)), array[..., _PLACES] * _SIGNS.astype(array.dtype))
 
 
 _PLACES = np.array([0, 5, 6, 7, 3, 2, 1, 4])  # of 1, e01, e02, e03, e12, e13, e23, e0123 in a dual quaternion
@@ -191,7 +191,7 @@ def motor_to_dual_quaternion(M: Multivector) -> NDArray[Any]:
 
 
 @one_batch
-def motor_from_rotation(alg: Algebra, rotation: "Rotation", t: ArrayLike | None = None) -> Multivector:
+def motor_from_rotation(algebra: Algebra, rotation: "Rotation", t: ArrayLike | None = None) -> Multivector:
     """Return the motors of space of SciPy's rotations, and of translations t (..., 3) after them.
 
     Euler angles, rotation vectors, Davenport angles and Rodrigues parameters come by SciPy's ``Rotation.from_…``.
@@ -210,7 +210,7 @@ def motor_from_rotation(alg: Algebra, rotation: "Rotation", t: ArrayLike | None 
         rule = "a scipy.spatial.transform.Rotation"
         raise fail("rotation", "motor_from_rotation", rule, rotation, "Use motor_from_matrix or motor_from_quaternion.")
     q = rotation.as_quat()
-    return motor_from_quaternion(alg, np.concatenate([q[..., 3:], q[..., :3]], axis=-1), t)
+    return motor_from_quaternion(algebra, np.concatenate([q[..., 3:], q[..., :3]], axis=-1), t)
 
 
 def motor_to_rotation(M: Multivector) -> tuple["Rotation", NDArray[Any]]:
@@ -232,7 +232,7 @@ def motor_to_rotation(M: Multivector) -> tuple["Rotation", NDArray[Any]]:
     return Rotation.from_quat(np.concatenate([q[..., 1:], q[..., :1]], axis=-1)), t
 
 
-def _of_space(A: Any, owner: str, name: str = "alg") -> None:
+def _of_space(A: Any, owner: str, name: str = "algebra") -> None:
     if dimension_of(A, owner, name) != 3:
         raise fail(name, owner, "of 3-space, Algebra.pga(3)", getattr(A, "algebra", A), "Use matrices for other n.")
 

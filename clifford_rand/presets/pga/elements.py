@@ -27,17 +27,17 @@ from clifford_rand.presets.inputs import (
 from clifford_rand.presets.pga.flats import dimension_of, meet, norm
 
 
-def _n_vector(alg: Algebra, X: NDArray[Any], weight: int) -> Multivector:
+def _n_vector(algebra: Algebra, X: NDArray[Any], weight: int) -> Multivector:
     """Return ∧_i (weight e_i - X_i e0) to first order in X: blades without e_n come first, the one without e0 last."""
     n = X.shape[-1]
     signs = np.where(np.arange(n, 0, -1) % 2 == 1, -1, 1)
     last = np.full((*X.shape[:-1], 1), weight, dtype=X.dtype)
     array = np.concatenate([X[..., ::-1] * signs.astype(np.int8), last], axis=-1)
-    return alg.new(keys_of_grades(n + 1, (n,)), array)
+    return algebra.new(keys_of_grades(n + 1, (n,)), array)
 
 
 @specialized(X=1)
-def point(alg: Algebra, X: Vectors) -> Multivector:
+def point(algebra: Algebra, X: Vectors) -> Multivector:
     """Return points from coordinates (..., n), or vectors of the Euclidean algebra: (e1 - X1 e0) ∧ … ∧ (en - Xn e0).
 
     Examples
@@ -46,12 +46,12 @@ def point(alg: Algebra, X: Vectors) -> Multivector:
     >>> pga.coordinates(pga.point(alg, [1, 2, 3]))
     array([1., 2., 3.])
     """
-    n = dimension_of(alg, "point")
-    return _n_vector(alg, coordinates_of(X, n, "X", "point"), 1)
+    n = dimension_of(algebra, "point")
+    return _n_vector(algebra, coordinates_of(X, n, "X", "point"), 1)
 
 
 @specialized(X=1)
-def direction(alg: Algebra, X: Vectors) -> Multivector:
+def direction(algebra: Algebra, X: Vectors) -> Multivector:
     """Return the ideal points in directions (..., n): point(X) + direction(t) is point(X + t).
 
     Examples
@@ -59,18 +59,18 @@ def direction(alg: Algebra, X: Vectors) -> Multivector:
     >>> pga.direction(cr.Algebra.pga(2), [1.0, 0.0]).sparse()
     -e02
     """
-    n = dimension_of(alg, "direction")
-    return _n_vector(alg, coordinates_of(X, n, "X", "direction"), 0)
+    n = dimension_of(algebra, "direction")
+    return _n_vector(algebra, coordinates_of(X, n, "X", "direction"), 0)
 
 
 @specialized(normal=1)
 @one_batch
-def plane(alg: Algebra, normal: Vectors, offset: ArrayLike = 0.0) -> Multivector:
+def plane(algebra: Algebra, normal: Vectors, offset: ArrayLike = 0.0) -> Multivector:
     """Return the hyperplane normal·x = offset (a line for n = 2): the vector normal - offset e0.
 
     Parameters
     ----------
-    alg : Algebra
+    algebra : Algebra
     normal : array_like of shape (..., n)
         Of any length; for a unit normal ``offset`` is the distance from the origin, along the normal.
     offset : float or array_like
@@ -81,18 +81,18 @@ def plane(alg: Algebra, normal: Vectors, offset: ArrayLike = 0.0) -> Multivector
     >>> float(pga.distance(pga.plane(alg, [0, 0, 1], 5), pga.point(alg, [7, 7, 3])))
     2.0
     """
-    n = dimension_of(alg, "plane")
+    n = dimension_of(algebra, "plane")
     N = coordinates_of(normal, n, "normal", "plane")
     shift = numbers_of(offset, N.dtype, "offset", "plane")
     batch = np.broadcast_shapes(N.shape[:-1], shift.shape)
     parts = [np.broadcast_to(-shift, batch)[..., None], np.broadcast_to(N, (*batch, n))]
-    return alg.vector(np.concatenate(parts, axis=-1))
+    return algebra.vector(np.concatenate(parts, axis=-1))
 
 
-def line(alg: Algebra, P: Vectors, Q: Vectors | None = None, *, direction: Vectors | None = None) -> Multivector:
+def line(algebra: Algebra, P: Vectors, Q: Vectors | None = None, *, direction: Vectors | None = None) -> Multivector:
     """Return the line from P to Q, P & Q, or through P along a direction. Arrays are coordinates of points.
 
-    Q may be an ideal point: ``line(alg, P, pga.direction(alg, u))`` is ``line(alg, P, direction=u)``.
+    Q may be an ideal point: ``line(algebra, P, pga.direction(algebra, u))`` is ``line(algebra, P, direction=u)``.
 
     Raises
     ------
@@ -108,30 +108,30 @@ def line(alg: Algebra, P: Vectors, Q: Vectors | None = None, *, direction: Vecto
     e12
     """
     if has_direction(Q, direction):
-        return _line_along(alg, P, direction)
-    return _line_through(alg, P, Q)
+        return _line_along(algebra, P, direction)
+    return _line_through(algebra, P, Q)
 
 
 @specialized(P=1, direction=1)
-def _line_along(alg: Algebra, P: Vectors, direction: Any) -> Multivector:
-    n = dimension_of(alg, "line")
-    return _end(alg, P, n, "P") & _n_vector(alg, direction_of(direction, n), 0)
+def _line_along(algebra: Algebra, P: Vectors, direction: Any) -> Multivector:
+    n = dimension_of(algebra, "line")
+    return _end(algebra, P, n, "P") & _n_vector(algebra, direction_of(direction, n), 0)
 
 
 @specialized(P=1, Q=1)
-def _line_through(alg: Algebra, P: Vectors, Q: Any) -> Multivector:
-    n = dimension_of(alg, "line")
-    joined = _end(alg, P, n, "P") & _end(alg, Q, n, "Q")
+def _line_through(algebra: Algebra, P: Vectors, Q: Any) -> Multivector:
+    n = dimension_of(algebra, "line")
+    joined = _end(algebra, P, n, "P") & _end(algebra, Q, n, "Q")
     if np.asanyarray((joined.coefficients == 0).all(axis=-1)).any():
         raise fail("Q", "line", "another point than P", describe("the same point"))
     return joined
 
 
-def _end(alg: Algebra, P: Vectors, n: int, name: str) -> Multivector:
+def _end(algebra: Algebra, P: Vectors, n: int, name: str) -> Multivector:
     """Return a point of a line."""
-    if isinstance(P, Multivector) and P.algebra == alg:
+    if isinstance(P, Multivector) and P.algebra == algebra:
         return blade_of(P, name, "line", "a point", grade=n, exact=True)
-    return point(alg, coordinates_of(P, n, name, "line"))
+    return point(algebra, coordinates_of(P, n, name, "line"))
 
 
 @specialized(static=["rtol"])
@@ -184,7 +184,7 @@ def sclerp(A: Multivector, B: Multivector, t: ArrayLike, *, shortest: bool = Tru
 
 
 @specialized(t=1)
-def translator(alg: Algebra, t: Vectors) -> Multivector:
+def translator(algebra: Algebra, t: Vectors) -> Multivector:
     """Return the motors 1 - e0 t / 2, which move by +t, of shape (..., n).
 
     Examples
@@ -194,20 +194,20 @@ def translator(alg: Algebra, t: Vectors) -> Multivector:
     >>> pga.coordinates(T >> pga.point(alg, [10, 10]))
     array([11., 12.])
     """
-    n = dimension_of(alg, "translator")
+    n = dimension_of(algebra, "translator")
     step = coordinates_of(t, n, "t", "translator")
-    shift = alg.vector(np.concatenate([np.zeros_like(step[..., :1]), step], axis=-1))
-    return 1 - (alg.e0 ^ shift) / 2
+    shift = algebra.vector(np.concatenate([np.zeros_like(step[..., :1]), step], axis=-1))
+    return 1 - (algebra.e0 ^ shift) / 2
 
 
 @specialized()
 @one_batch
-def rotor(alg: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
+def rotor(algebra: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return the rotors cos(angle/2) - sin(angle/2) axis/|axis|, which turn counter-clockwise about an axis.
 
     Parameters
     ----------
-    alg : Algebra
+    algebra : Algebra
     axis : Multivector
         Of grade 2: a point for n = 2; a line for n = 3, right-handed about its direction from P to Q; for every n the
         bivector e12, which turns e1 towards e2.
@@ -227,8 +227,8 @@ def rotor(alg: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | No
     >>> pga.coordinates(R >> pga.point(alg, [2, 1])).round(12)
     array([1., 2.])
     """
-    dimension_of(alg, "rotor")
-    axis = exact_beside(of_algebra(axis, alg, "axis", "rotor"), angle)
+    dimension_of(algebra, "rotor")
+    axis = exact_beside(of_algebra(axis, algebra, "axis", "rotor"), angle)
     B = blade_of(axis, "axis", "rotor", "an axis", grade=2, exact=axis.dtype == object)
     return rotation(B, angle, "rotor", "axis", 0.0, rtol)
 
@@ -236,11 +236,12 @@ def rotor(alg: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | No
 @specialized()
 @one_batch
 def motor(
-    alg: Algebra, axis: Multivector, angle: ArrayLike, shift: ArrayLike, *, rtol: float | None = None
+    algebra: Algebra, axis: Multivector, angle: ArrayLike, shift: ArrayLike, *, rtol: float | None = None
 ) -> Multivector:
     """Return screw motions of 3-space: a turn about a line and a shift along it, in the line's direction.
 
-    In other dimensions, and for other shifts, multiply: ``translator(alg, t) * rotor(alg, axis, angle)`` turns first.
+    In other dimensions, and for other shifts, multiply: ``translator(algebra, t) * rotor(algebra, axis, angle)`` turns
+    first.
 
     Examples
     --------
@@ -249,25 +250,25 @@ def motor(
     >>> pga.coordinates(M >> pga.point(alg, [0, 0, 0])).round(12) + 0.0
     array([2., 0., 5.])
     """
-    n = dimension_of(alg, "motor")
+    n = dimension_of(algebra, "motor")
     if n != 3:
-        hint = "Use translator(alg, t) * rotor(alg, axis, angle)."
-        raise fail("alg", "motor", "of 3-space, Algebra.pga(3)", alg, hint)
+        hint = "Use translator(algebra, t) * rotor(algebra, axis, angle)."
+        raise fail("algebra", "motor", "of 3-space, Algebra.pga(3)", algebra, hint)
     axis = exact_beside(exact_beside(axis, angle), shift)
-    R = rotor(alg, axis, angle, rtol=rtol)
+    R = rotor(algebra, axis, angle, rtol=rtol)
     B = unit_scale(blade_of(axis, "axis", "motor", "an axis", grade=2, exact=True))
     u = B.coefficients[..., [5, 4, 3]] * np.array([1, -1, 1], dtype=np.int8)  # e23, -e13, e12: the line's direction
     along = numbers_of(shift, B.dtype, "shift", "motor")
-    return translator(alg, u * np.asanyarray(along / lengths(u))[..., None]) * R
+    return translator(algebra, u * np.asanyarray(along / lengths(u))[..., None]) * R
 
 
 @specialized()
-def screw_axis(alg: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> Multivector:
+def screw_axis(algebra: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> Multivector:
     """Return the screw axes S of joints that turn about an axis, and shift by ``pitch`` along it for each radian.
 
     Parameters
     ----------
-    alg : Algebra
+    algebra : Algebra
         ``Algebra.pga(n)``.
     axis : Multivector
         Of grade 2: a line of space, right-handed, a point of the plane. Its scale does not count.
@@ -286,8 +287,8 @@ def screw_axis(alg: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> Multi
     >>> (-np.pi / 2 / 2 * pga.screw_axis(alg, line, 0.1)).exp().isclose(pga.motor(alg, line, np.pi / 2, np.pi / 20))
     True
     """
-    n = dimension_of(alg, "screw_axis")
-    B = blade_of(of_algebra(axis, alg, "axis", "screw_axis"), "axis", "screw_axis", "an axis", grade=2)
+    n = dimension_of(algebra, "screw_axis")
+    B = blade_of(of_algebra(axis, algebra, "axis", "screw_axis"), "axis", "screw_axis", "an axis", grade=2)
     size = np.asanyarray(norm(B))
     if (size == 0).any():
         hint = "slide_axis takes a direction."
@@ -297,13 +298,13 @@ def screw_axis(alg: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> Multi
     if not h.any():
         return B.new(B.keys, B.coefficients * np.ones_like(h)[..., None])
     if n != 3:
-        raise fail("pitch", "screw_axis", "0 but in space", pitch, "Add slide_axis(alg, u) to the axis.")
+        raise fail("pitch", "screw_axis", "0 but in space", pitch, "Add slide_axis(algebra, u) to the axis.")
     u = B.coefficients[..., [5, 4, 3]] * np.array([1, -1, 1], dtype=np.int8)
-    return B + h * slide_axis(alg, u)
+    return B + h * slide_axis(algebra, u)
 
 
 @specialized(u=1)
-def slide_axis(alg: Algebra, u: Vectors) -> Multivector:
+def slide_axis(algebra: Algebra, u: Vectors) -> Multivector:
     """Return the axes e0 ∧ u of prismatic joints, which slide by q u; u of any length.
 
     Examples
@@ -312,6 +313,6 @@ def slide_axis(alg: Algebra, u: Vectors) -> Multivector:
     >>> (-2 / 2 * pga.slide_axis(alg, [0, 1])).exp().isclose(pga.translator(alg, [0, 2]))
     True
     """
-    n = dimension_of(alg, "slide_axis")
+    n = dimension_of(algebra, "slide_axis")
     along = coordinates_of(u, n, "u", "slide_axis")
-    return meet(alg.e0, alg.vector(np.concatenate([np.zeros_like(along[..., :1]), along], axis=-1)))
+    return meet(algebra.e0, algebra.vector(np.concatenate([np.zeros_like(along[..., :1]), along], axis=-1)))

@@ -24,9 +24,9 @@ from clifford_rand.presets.inputs import (
 )
 
 
-def dimension_of(A: object, owner: str, name: str = "alg") -> int:
+def dimension_of(A: object, owner: str, name: str = "algebra") -> int:
     """Return n of Cl(n, 0, 1), of an algebra, or of the algebra of A."""
-    alg = A if name == "alg" else getattr(A, "algebra", A)
+    alg = A if name == "algebra" else getattr(A, "algebra", A)
     diagonal = alg.form.diagonal if isinstance(alg, Algebra) and alg.form.is_unit else None
     if diagonal is None or len(diagonal) < 2 or diagonal[0] != 0 or not (diagonal[1:] == 1).all():
         raise wrong_algebra(alg, owner, name, "a projective algebra", "Algebra.pga(n)")

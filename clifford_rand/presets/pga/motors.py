@@ -195,11 +195,11 @@ def screw(M: Multivector, *, rtol: float | None = None) -> Screw:
     return Screw(line_of(alg, u, point), angle[()], shift[()])
 
 
-def line_of(alg: Algebra, u: NDArray[Any], point: NDArray[Any]) -> Multivector:
+def line_of(algebra: Algebra, u: NDArray[Any], point: NDArray[Any]) -> Multivector:
     """Return the lines of space through points along unit vectors u: u1 e23 + u2 e31 + u3 e12, and e0 ∧ (point × u)."""
     moment = np.cross(point, u)
     parts = [moment, u[..., 2:], -u[..., 1:2], u[..., :1]]  # e01 e02 e03, e12, e13, e23
-    return alg.new(keys_of_grades(4, (2,)), np.concatenate(parts, axis=-1))
+    return algebra.new(keys_of_grades(4, (2,)), np.concatenate(parts, axis=-1))
 
 
 def parts_of_motor(M: Multivector, owner: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -27,9 +27,9 @@ SIGNATURE = (1, -1, -1, -1)
 RTOL = 1e-6  # how far ΛᵀηΛ may be from η: a matrix that was printed with seven digits is still one
 
 
-def spacetime_model(A: object, owner: str, name: str = "alg") -> Algebra:
+def spacetime_model(A: object, owner: str, name: str = "algebra") -> Algebra:
     """Return the algebra, or that of A, if it is Cl(1, 3), the timelike vector first."""
-    alg = A if name == "alg" else getattr(A, "algebra", A)
+    alg = A if name == "algebra" else getattr(A, "algebra", A)
     if not isinstance(alg, Algebra) or not alg.form.is_unit or alg.signature != SIGNATURE:
         raise wrong_algebra(alg, owner, name, "the space-time algebra", "Algebra.sta()")
     return alg
@@ -63,7 +63,7 @@ def timelike(p: Any, name: str, owner: str) -> tuple[NDArray[Any], NDArray[Any]]
 
 @specialized(x=1)
 @one_batch
-def event(alg: Algebra, t: ArrayLike, x: ArrayLike) -> Multivector:
+def event(algebra: Algebra, t: ArrayLike, x: ArrayLike) -> Multivector:
     """Return the vectors t g0 + x_1 g1 + x_2 g2 + x_3 g3 of times (...) and places (..., 3).
 
     Examples
@@ -71,16 +71,16 @@ def event(alg: Algebra, t: ArrayLike, x: ArrayLike) -> Multivector:
     >>> sta.event(cr.Algebra.sta(), 5, [3, 0, 4])
     5.0*g0 + 3.0*g1 + 4.0*g3
     """
-    spacetime_model(alg, "event")
+    spacetime_model(algebra, "event")
     X = coordinates_of(x, 3, "x", "event")
     T = numbers_of(t, X.dtype, "t", "event")
     batch = np.broadcast_shapes(T.shape, X.shape[:-1])
     columns = [np.broadcast_to(T, batch)[..., None], np.broadcast_to(X, (*batch, 3))]
-    return alg.vector(np.concatenate(columns, axis=-1))
+    return algebra.vector(np.concatenate(columns, axis=-1))
 
 
 @specialized(velocity=1)
-def four_velocity(alg: Algebra, velocity: ArrayLike) -> Multivector:
+def four_velocity(algebra: Algebra, velocity: ArrayLike) -> Multivector:
     """Return the unit vectors γ (g0 + v_i g_i) of velocities (..., 3).
 
     Examples
@@ -90,20 +90,20 @@ def four_velocity(alg: Algebra, velocity: ArrayLike) -> Multivector:
     >>> u.isclose(1.25 * alg.g0 + 0.75 * alg.g1), float((u * u).scalar_part().round(12))
     (True, 1.0)
     """
-    spacetime_model(alg, "four_velocity")
+    spacetime_model(algebra, "four_velocity")
     v, factor = speeds_of(velocity, "velocity", "four_velocity")
-    return event(alg, factor, np.asanyarray(factor)[..., None] * v)
+    return event(algebra, factor, np.asanyarray(factor)[..., None] * v)
 
 
 @specialized(velocity=1)
-def boost(alg: Algebra, velocity: ArrayLike) -> Multivector:
+def boost(algebra: Algebra, velocity: ArrayLike) -> Multivector:
     """Return the rotors exp(α v̂/2), tanh α = |v|, v̂ = v_i σ_i/|v|: boosts that take g0 to γ (g0 + v_i g_i).
 
     Boosts of one direction multiply by adding rapidities.
 
     Parameters
     ----------
-    alg : Algebra
+    algebra : Algebra
     velocity : array_like (..., 3)
         Slower than light.
 
@@ -113,11 +113,11 @@ def boost(alg: Algebra, velocity: ArrayLike) -> Multivector:
     >>> (sta.boost(alg, [0.6, 0, 0]) >> alg.g0).isclose(1.25 * alg.g0 + 0.75 * alg.g1)
     True
     """
-    spacetime_model(alg, "boost")
+    spacetime_model(algebra, "boost")
     v, factor = speeds_of(velocity, "velocity", "boost")
     g = np.asanyarray(factor)
     relative = -v * np.asanyarray(g / root(2 * (1 + g)))[..., None]  # σ_i = g_i g0 = -g0 g_i
-    return alg.scalar(root((1 + g) / 2)) + alg.bivector(np.concatenate([relative, 0 * v], axis=-1))
+    return algebra.scalar(root((1 + g) / 2)) + algebra.bivector(np.concatenate([relative, 0 * v], axis=-1))
 
 
 @specialized()
@@ -143,7 +143,7 @@ def boost_to(u: Multivector) -> Multivector:
 
 @specialized(axis=1)
 @one_batch
-def rotor(alg: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
+def rotor(algebra: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
     """Return the rotors exp(-angle/2 I n) about axes (..., 3), right-handed: about the third g1 turns towards g2.
 
     Examples
@@ -152,7 +152,7 @@ def rotor(alg: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
     >>> (sta.rotor(alg, [0, 0, 2], np.pi / 2) >> alg.g1).isclose(alg.g2)
     True
     """
-    spacetime_model(alg, "rotor")
+    spacetime_model(algebra, "rotor")
     n = coordinates_of(axis, 3, "axis", "rotor")
     half = numbers_of(angle, n.dtype, "angle", "rotor")
     if not (is_symbolic(n) or is_symbolic(half)):
@@ -164,7 +164,7 @@ def rotor(alg: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
     parts = np.asanyarray(sine / size)[..., None] * n
     # I σ_1 = -g23, I σ_2 = g13, I σ_3 = -g12
     turned = [np.zeros_like(parts), parts[..., 2:], -parts[..., 1:2], parts[..., :1]]
-    return alg.scalar(cosine) + alg.bivector(np.concatenate(turned, axis=-1))
+    return algebra.scalar(cosine) + algebra.bivector(np.concatenate(turned, axis=-1))
 
 
 @specialized()
@@ -253,7 +253,7 @@ def rotor_to_lorentz_matrix(V: Multivector) -> NDArray[Any]:
 
 
 @specialized(F=2)
-def rotor_from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None = None) -> Multivector:
+def rotor_from_lorentz_matrix(algebra: Algebra, F: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return versors V with V >> x of components F x, for every Lorentz transformation: V = L R C.
 
     L is a boost, R a rotation with ⟨R⟩_0 ≥ 0; C is 1 for proper orthochronous F, g0 if F reverses space, g1 g2 g3 if it
@@ -261,7 +261,7 @@ def rotor_from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None 
 
     Parameters
     ----------
-    alg : Algebra
+    algebra : Algebra
     F : array_like (..., 4, 4)
     rtol : float, optional
         How far FᵀηF may be from η, relative to the square of the largest entry; 1e-6 by default.
@@ -277,7 +277,7 @@ def rotor_from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None 
     >>> sta.rotor_from_lorentz_matrix(alg, np.diag([1.0, -1, -1, 1])).isclose(alg.g12)
     True
     """
-    spacetime_model(alg, "rotor_from_lorentz_matrix")
+    spacetime_model(algebra, "rotor_from_lorentz_matrix")
     matrix = as_real(F, "F", "rotor_from_lorentz_matrix")
     if matrix.shape[-2:] != (4, 4):
         raise fail("F", "rotor_from_lorentz_matrix", "of shape (..., 4, 4)", describe(f"shape {matrix.shape}"))
@@ -292,15 +292,15 @@ def rotor_from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None 
     time = np.where(future, 1, -1)
     signs = np.stack([time, space, space, space], axis=-1).astype(matrix.dtype)
     kept = matrix * signs[..., None, :]
-    V = _rotor_of(alg, kept)
+    V = _rotor_of(algebra, kept)
     if (future & proper).all():
         return V
     total = V * 0
     for C, f, p in (
         (1, True, True),
-        (alg.g0, True, False),
-        (alg.g1 * alg.g2 * alg.g3, False, False),
-        (alg.I, False, True),
+        (algebra.g0, True, False),
+        (algebra.g1 * algebra.g2 * algebra.g3, False, False),
+        (algebra.I, False, True),
     ):
         where = (future == f) & (proper == p)
         if where.any():
@@ -308,7 +308,7 @@ def rotor_from_lorentz_matrix(alg: Algebra, F: ArrayLike, *, rtol: float | None 
     return total.sparse()
 
 
-def _rotor_of(alg: Algebra, F: NDArray[Any]) -> Multivector:
+def _rotor_of(algebra: Algebra, F: NDArray[Any]) -> Multivector:
     """Return V of proper orthochronous F from M = Σ F(g_μ) g^μ = 4 V z, z = s - p I for V = s + B + p I, M ~M = 16 z².
 
     |z|² = tr(F)/4. F is first turned by the half turn W in a plane g_ij, or none, for which |z| is largest: |V|/2 at
@@ -317,8 +317,10 @@ def _rotor_of(alg: Algebra, F: NDArray[Any]) -> Multivector:
     halves = np.array([[1, 1, 1, 1], [1, -1, -1, 1], [1, -1, 1, -1], [1, 1, -1, -1]], dtype=F.dtype)  # 1, g12, g13, g23
     # the half turn W with the largest trace of F W
     best = (np.diagonal(F, axis1=-2, axis2=-1) @ halves).argmax(axis=-1)
-    columns = alg.vector(np.moveaxis(F * halves[best][..., None, :], -1, 0))
-    M = (columns * alg.vector(np.diag(np.array(SIGNATURE, dtype=F.dtype))).reshape(4, *[1] * np.ndim(best))).sum(axis=0)
+    columns = algebra.vector(np.moveaxis(F * halves[best][..., None, :], -1, 0))
+    M = (columns * algebra.vector(np.diag(np.array(SIGNATURE, dtype=F.dtype))).reshape(4, *[1] * np.ndim(best))).sum(
+        axis=0
+    )
     even = keys_of_grades(4, (0, 2, 4))
     square = (M * ~M).on_keys(even).coefficients
     size = np.hypot(square[..., 0], square[..., -1])  # 1/√(a + b i), by the larger of the parts of the root
@@ -328,8 +330,8 @@ def _rotor_of(alg: Algebra, F: NDArray[Any]) -> Multivector:
     real, imaginary = np.where(ahead, large, small), np.where(ahead, small, large)
     over_real, over_imaginary = real / size, np.where(square[..., -1] < 0, 1, -1) * imaginary / size
     W = np.eye(7, dtype=F.dtype)[np.array([0, 4, 5, 6])[best]]
-    back = alg.scalar(W[..., 0]) - alg.bivector(W[..., 1:])
-    V = (M * back * (alg.scalar(over_real) + alg.I * over_imaginary)).on_keys(even)
+    back = algebra.scalar(W[..., 0]) - algebra.bivector(W[..., 1:])
+    V = (M * back * (algebra.scalar(over_real) + algebra.I * over_imaginary)).on_keys(even)
     s, turn = V.coefficients[..., 0], (V * back).scalar_part()
     noise = 8 * np.finfo(F.dtype).eps * np.abs(V.coefficients).max(axis=-1, initial=0)
     signs = np.where(np.where(np.abs(s) > noise, s, turn) < 0, -1, 1)

@@ -19,7 +19,7 @@ _MAGNETIC = np.array([-1, 1, -1], dtype=np.int8)  # I σ_3 = -g12, I σ_2 = g13,
 
 @specialized(E=1, B=1)
 @one_batch
-def faraday(alg: Algebra, E: ArrayLike, B: ArrayLike) -> Multivector:
+def faraday(algebra: Algebra, E: ArrayLike, B: ArrayLike) -> Multivector:
     """Return the bivectors F = E_i σ_i + B_i I σ_i of electric and magnetic fields (..., 3), both in one unit (c = 1).
 
     References
@@ -32,11 +32,11 @@ def faraday(alg: Algebra, E: ArrayLike, B: ArrayLike) -> Multivector:
     >>> sta.faraday(alg, [2, 0, 0], [0, 0, 3]).isclose(2 * alg.g1 * alg.g0 + 3 * alg.I * alg.g3 * alg.g0)
     True
     """
-    spacetime_model(alg, "faraday")
+    spacetime_model(algebra, "faraday")
     e, b = coordinates_of(E, 3, "E", "faraday"), coordinates_of(B, 3, "B", "faraday")
     batch = np.broadcast_shapes(e.shape, b.shape)
     columns = [np.broadcast_to(e * _ELECTRIC, batch), np.broadcast_to(b[..., ::-1] * _MAGNETIC, batch)]
-    return alg.bivector(np.concatenate(columns, axis=-1))
+    return algebra.bivector(np.concatenate(columns, axis=-1))
 
 
 def _field(F: Any, owner: str) -> Multivector:

@@ -249,7 +249,7 @@ def test_robust_fits_of_exact_data_and_with_scale():
 @pytest.mark.parametrize(
     ("work", "message"),
     [
-        (lambda a, X: cr.motor_from_points(cr.Algebra(3), X, X), "'alg' parameter of motor_from.*rotor_from_points"),
+        (lambda a, X: cr.motor_from_points(cr.Algebra(3), X, X), "'algebra' parameter.*rotor_from_points"),
         (lambda a, X: cr.rotor_from_points(cr.Algebra(2, 2), X, X), "a Euclidean, projective or conformal algebra"),
         (lambda a, X: cr.motor_from_points(a, X, X[:3]), "'Y' parameter of .* must be of as many points as X, 5"),
         (lambda a, X: cr.motor_from_points(a, X[:, :2], X), r"'X' parameter .*shape \(\.\.\., N, 3\)"),
