@@ -91,7 +91,7 @@ class Algebra(Space):
 
         return made_of(self, keys, coefficients)
 
-    def __call__(self, value: Any, *, exact: bool = False, **names: Any) -> Multivector:
+    def __call__(self, value: Any, /, *, exact: bool = False, **names: Any) -> Multivector:
         """Return a multivector from text (``alg("e1 - 2*e23")``), a scalar, or {blade: coefficient}.
 
         Names other than blades are given as keywords: ``alg("a*e1", a=3)``. The operators and their precedence are
@@ -244,7 +244,7 @@ class Algebra(Space):
         return self.keys_of(None, "multivector", "values")
 
     @one_array
-    def vector(self, X: ArrayLike) -> Multivector:
+    def vector(self, X: ArrayLike, /) -> Multivector:
         """Return vectors from their components: (..., d) to a multivector of batch shape (...).
 
         Examples

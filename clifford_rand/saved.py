@@ -27,7 +27,7 @@ _DTYPES = ("float32", "float64", "complex64", "complex128", "int64", "int8")
 _EXACT = "exact"  # Python integers and fractions, as decimal text
 
 
-def save(A: Multivector, path: str | os.PathLike[str]) -> None:
+def save(A: Multivector, /, path: str | os.PathLike[str]) -> None:
     """Write a multivector, or a batch, with its algebra to a file; `load` gives an equal one.
 
     The metric, the names of the basis vectors, grades, blades, dtype and batch axes are kept, and every bit of the

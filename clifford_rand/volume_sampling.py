@@ -14,6 +14,7 @@ _CHUNK_BYTES = 64 * 2**20  # of gathered singular vectors
 
 def volume_sample(
     X: ArrayLike,
+    /,
     k: int,
     size: int = 1,
     *,

@@ -164,7 +164,7 @@ class Blade(Relations):
         return self.algebra.new(keys_of_grades(d, (k,)), values)
 
     @classmethod
-    def from_multivector(cls, A: Any, rtol: float = 1e-9) -> Self:
+    def from_multivector(cls, A: Any, /, rtol: float = 1e-9) -> Self:
         """Return the blade of a multivector that is one, with factors orthonormal in coordinates.
 
         Parameters

@@ -24,7 +24,7 @@ class SignedLog(NamedTuple):
     logabsdet: float
 
 
-def slogdet(A: ArrayLike | Any, *, max_memory: float | None = None, scratch: str | Path | None = None) -> SignedLog:
+def slogdet(A: ArrayLike | Any, /, *, max_memory: float | None = None, scratch: str | Path | None = None) -> SignedLog:
     """Return sign and logarithm of the absolute value of the determinant of a matrix that need not fit into memory.
 
     `numpy.linalg.slogdet` for an array on disk, of any real type: it is read by panels of columns, once, and computed

@@ -16,7 +16,7 @@ from clifford_rand.blades.storage import Storage, algebra_text, truth
 class Products(Storage):
     """The outer product, the inner product, and the duals."""
 
-    def wedge(self, b: Any, *more: Any) -> Self:
+    def wedge(self, b: Any, /, *more: Any) -> Self:
         """Return a∧b∧…: the vectors of all factors one after the other. Also ``a ^ b``.
 
         Where the grades add to more than d the result is zero, as a blade of grade 0 (a scalar of zero).
@@ -46,7 +46,7 @@ class Products(Storage):
     def __xor__(self, other: Any) -> Self:
         return self.wedge(other)
 
-    def vee(self, b: Any) -> Self:
+    def vee(self, b: Any, /) -> Self:
         """Return the regressive product LC(RC(a) ∧ RC(b)), LC and RC the complements; in any metric. Also ``a & b``.
 
         Where the grades add to less than d the result is zero, as a blade of grade 0.
@@ -68,7 +68,7 @@ class Products(Storage):
 
     # ---- inner products and norms
 
-    def log_inner(self, b: Any) -> tuple[Any, Any]:
+    def log_inner(self, b: Any, /) -> tuple[Any, Any]:
         """Return sign and log of the absolute value of `inner`, as `numpy.linalg.slogdet` does.
 
         Returns
@@ -100,7 +100,7 @@ class Products(Storage):
         log = np.where(sign == 0, -np.inf, log + log_a + log_b + self.grade * exponent * LN2)
         return sign[()], log[()]
 
-    def inner(self, b: Any) -> Any:
+    def inner(self, b: Any, /) -> Any:
         """Return ⟨a ~b⟩_0 = det(a_iᵀ G b_j), 0 for different grades.
 
         O(k² d). A value beyond the floats is inf, with NumPy's warning; use `log_inner` there.
@@ -180,7 +180,7 @@ class Products(Storage):
         size = np.linalg.svd(gram, compute_uv=False).min(axis=-1, initial=np.inf)
         return truth((size <= limit) | (self._frame.sign == 0))
 
-    def same_orientation(self, b: Any) -> Any:
+    def same_orientation(self, b: Any, /) -> Any:
         """Tell whether the Euclidean inner product in coordinates with another blade of the same grade is positive.
 
         For two blades of one subspace this is their relative orientation.

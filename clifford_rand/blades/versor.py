@@ -202,7 +202,7 @@ class LargeVersor:
         weights = solve_triangular(upper, products.T, check_finite=False).T if self.n_vectors else products
         return Sum(sign, X, -sign * weights, rows)
 
-    def sandwich(self, X: Any, out: NDArray[Any] | None = None, *, twisted: bool = False) -> Any:
+    def sandwich(self, X: Any, /, out: NDArray[Any] | None = None, *, twisted: bool = False) -> Any:
         """Return V X V⁻¹ of vectors (n, d), of a blade or of another versor; also ``V >> X``. |V| does not count.
 
         Parameters
@@ -271,7 +271,7 @@ class LargeVersor:
         return written(moved, out, "vector_matrix")
 
     @classmethod
-    def from_matrix(cls, F: ArrayLike, *, rtol: float | None = None, twisted: bool = False) -> Self:
+    def from_matrix(cls, F: ArrayLike, /, *, rtol: float | None = None, twisted: bool = False) -> Self:
         """Return a versor V with V x V⁻¹ = F x for all x.
 
         The theorem of Cartan and Dieudonné: F is a product of as many reflections as F - I has rank, and no fewer. With

@@ -219,7 +219,7 @@ class Coordinates:
 
     as_field = fields.as_field
 
-    def covariant(self, F: Any, i: int) -> Multivector:
+    def covariant(self, F: Any, i: int, /) -> Multivector:
         """Return D_i F, the covariant derivative along coordinate i: of the components, and of the basis vectors.
 
         Examples
@@ -256,7 +256,7 @@ class Coordinates:
         """
         return DifferentialOperator(self, {(i,): vector for i, vector in enumerate(self.reciprocal)})
 
-    def partial(self, i: int) -> DifferentialOperator:
+    def partial(self, i: int, /) -> DifferentialOperator:
         """Return D_i as an operator.
 
         Examples
@@ -279,7 +279,7 @@ class Coordinates:
         return f"<Coordinates ({', '.join(map(str, self.symbols))}) of {self.algebra!r}>"
 
 
-def gradient(x: Multivector) -> DifferentialOperator:
+def gradient(x: Multivector, /) -> DifferentialOperator:
     """Return the derivative by a vector x of symbols, ∇ = Σ e^i ∂/∂x_i, or by any multivector of symbols.
 
     For other grades it is ∂_X = Σ_J e^J ∂/∂X_J over the components X_J e_J of X, ⟨e^J e_K⟩ = δ_JK (D. Hestenes and

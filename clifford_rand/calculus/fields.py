@@ -22,7 +22,7 @@ def simplified(chart: Any, expressions: NDArray[Any]) -> NDArray[Any]:
     return by_sympy(expressions, chart.simplifier)
 
 
-def as_field(chart: Any, F: Any, owner: str = "as_field") -> Multivector:
+def as_field(chart: Any, F: Any, /, owner: str = "as_field") -> Multivector:
     """Return a multivector of the chart's algebra: one as it is, a number or an expression as a scalar.
 
     Examples
@@ -48,7 +48,7 @@ def slope(chart: Any, F: Multivector, i: int) -> Multivector:
     return F.new(F.keys, derivative(F.coefficients, chart.symbols[i]))
 
 
-def divergence(chart: Any, F: Any) -> Multivector:
+def divergence(chart: Any, F: Any, /) -> Multivector:
     """Return ∇ · F by contraction, one grade below F: (1/√|g|) Σ ∂_i(√|g| F^i) of a vector field.
 
     Examples
@@ -61,7 +61,7 @@ def divergence(chart: Any, F: Any) -> Multivector:
     return chart.grad << chart.as_field(F, "divergence")
 
 
-def curl(chart: Any, F: Any) -> Multivector:
+def curl(chart: Any, F: Any, /) -> Multivector:
     """Return ∇ ∧ F, one grade above F, in any dimension; `vector_curl` is its dual in space.
 
     Examples
@@ -74,7 +74,7 @@ def curl(chart: Any, F: Any) -> Multivector:
     return chart.grad ^ chart.as_field(F, "curl")
 
 
-def vector_curl(chart: Any, F: Any) -> Multivector:
+def vector_curl(chart: Any, F: Any, /) -> Multivector:
     """Return ∇ × F = (∇ ∧ F) I⁻¹ of a vector field in three dimensions, I the unit pseudoscalar of the frame's order.
 
     Examples
@@ -95,7 +95,7 @@ def vector_curl(chart: Any, F: Any) -> Multivector:
     return curl(chart, field).dual() * length
 
 
-def laplacian(chart: Any, F: Any) -> Multivector:
+def laplacian(chart: Any, F: Any, /) -> Multivector:
     """Return ∇ · ∇ F = Σ g^ij (D_i D_j - Γ^k_ij D_k) F: of scalars, the Laplace–Beltrami operator; the wave operator.
 
     For a multivector field it is the covariant (connection) Laplacian, which is ∇∇F where space is flat.
@@ -119,7 +119,7 @@ def laplacian(chart: Any, F: Any) -> Multivector:
     return total
 
 
-def to_ambient(chart: Any, F: Any) -> Multivector:
+def to_ambient(chart: Any, F: Any, /) -> Multivector:
     """Return a field in components of the space that ``position`` is in, still as expressions in the coordinates.
 
     Examples
@@ -133,7 +133,7 @@ def to_ambient(chart: Any, F: Any) -> Multivector:
     return chart.as_field(F, "to_ambient").outermorphism(matrix, point.algebra)
 
 
-def from_ambient(chart: Any, F: Multivector, x: Any = None) -> Multivector:
+def from_ambient(chart: Any, F: Multivector, x: Any = None, /) -> Multivector:
     """Return a field of the ambient space in the components of this chart: on a surface, its tangential part.
 
     Parameters

@@ -95,7 +95,7 @@ class LinearMap:
         """
         return [self.target.vector(self.matrix[..., i].copy()) for i in range(self.algebra.d)]
 
-    def __call__(self, A: Any) -> Multivector:
+    def __call__(self, A: Any, /) -> Multivector:
         """Return f(A), of all grades: f(a ∧ b) = f(a) ∧ f(b), and scalars stay."""
         if is_scalar(A):
             A = self.algebra.scalar(A)
@@ -104,7 +104,7 @@ class LinearMap:
             raise fail("A", "LinearMap", f"a multivector of {self.algebra!r}", received)
         return A.outermorphism(self.matrix, self.target)
 
-    def derivation(self, A: Multivector) -> Multivector:
+    def derivation(self, A: Multivector, /) -> Multivector:
         """Return A under f as a derivation: D(A ∧ B) = D(A) ∧ B + A ∧ D(B), D(a) = f(a) for vectors, D(1) = 0.
 
         It is the derivative of exp(t f)(A) at t = 0. For skew f, f(a) = a ⌋ B, it is the commutator (A B - B A)/2.
@@ -138,7 +138,7 @@ class LinearMap:
 
     __hash__ = None  # type: ignore[assignment]  # equal numbers of two dtypes would need equal hashes
 
-    def isclose(self, other: "LinearMap", rtol: float = 1e-9) -> Any:
+    def isclose(self, other: "LinearMap", /, rtol: float = 1e-9) -> Any:
         """Compare matrices to rounding, relative to the largest entry of either; True or an array over the batch.
 
         Examples

@@ -201,7 +201,7 @@ def from_function(cls: Any, algebra: Algebra, function: Callable[[Multivector], 
     return f
 
 
-def from_versor(cls: Any, V: Multivector) -> Any:
+def from_versor(cls: Any, V: Multivector, /) -> Any:
     """Return the map a ↦ V a V⁻¹, as ``V >> a``.
 
     Examples

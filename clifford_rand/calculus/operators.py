@@ -125,7 +125,7 @@ class DifferentialOperator:
                     sums[word] = sums[word] + term if word in sums else term
         return self._like(sums)
 
-    def __call__(self, F: Any) -> Any:
+    def __call__(self, F: Any, /) -> Any:
         """Return D * F."""
         return self.product("gp", F)
 

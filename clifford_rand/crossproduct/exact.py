@@ -29,7 +29,7 @@ class CrossProduct(NamedTuple):
 
 
 @one_array
-def cross(A: ArrayLike, *, rtol: float | None = None) -> NDArray[Any]:
+def cross(A: ArrayLike, /, *, rtol: float | None = None) -> NDArray[Any]:
     r"""Return the generalized cross product of the d-1 rows of ``A``.
 
     .. math:: \times(x_1, …, x_{d-1}) = \sum_{i=1}^d (-1)^{i-1} \det(M_i)\, e_i,
@@ -84,7 +84,7 @@ def cross(A: ArrayLike, *, rtol: float | None = None) -> NDArray[Any]:
 
 
 @one_array
-def cross_log(A: ArrayLike, *, rtol: float | None = None) -> CrossProduct:
+def cross_log(A: ArrayLike, /, *, rtol: float | None = None) -> CrossProduct:
     """Return the cross product of the d-1 rows of ``A`` as unit direction and log-norm, which never overflow.
 
     ``cross(A) == direction * exp(log_norm)`` to rounding, the pair being to `cross` what `numpy.linalg.slogdet` is to
@@ -144,7 +144,9 @@ def _null_vectors(A: ArrayLike, rtol: float | None, owner: str) -> tuple[ScaledV
     return null_vectors(X, index, check_rtol(rtol, d, A.dtype, owner), peaks), tuple(batch)
 
 
-def cross_many(X: ArrayLike, index: ArrayLike, *, normalize: bool = False, rtol: float | None = None) -> NDArray[Any]:
+def cross_many(
+    X: ArrayLike, /, index: ArrayLike, *, normalize: bool = False, rtol: float | None = None
+) -> NDArray[Any]:
     """Return ``cross(X[index[b]])`` for every b.
 
     From d = 4 on the rows are gathered at most 64 MiB at a time, so memory stays near that of ``X``, ``index`` and the
@@ -251,7 +253,7 @@ class Facets(NamedTuple):
 
 
 def cross_simplex(
-    X: ArrayLike, index: ArrayLike | None = None, *, bias: bool = False, rtol: float | None = None
+    X: ArrayLike, /, index: ArrayLike | None = None, *, bias: bool = False, rtol: float | None = None
 ) -> Facets:
     r"""Return all d cross products of d-1 out of d rows, for many sets of d rows, from one inverse each.
 

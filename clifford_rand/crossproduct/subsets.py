@@ -114,6 +114,7 @@ class EveryCross:
 
 def cross_all(
     X: ArrayLike,
+    /,
     *,
     normalize: bool = False,
     chunk: int | None = None,
@@ -184,7 +185,7 @@ _SMALLEST = 1e-6  # a pivot below loses six digits; a new factorization has them
 _TILTED = 1e4  # the auxiliary row is nearly in the span of the others from here on: 1 / cos of its angle to the normal
 
 
-def cross_walk(X: ArrayLike, index: ArrayLike, *, tol: float = 1e-10, rtol: float | None = None) -> CrossProduct:
+def cross_walk(X: ArrayLike, /, index: ArrayLike, *, tol: float = 1e-10, rtol: float | None = None) -> CrossProduct:
     r"""Return the cross products of subsets of rows, each of which has most rows of the one before it.
 
     Row j of B is exchanged for x by B' = B + e_j (x - b_j)ᵀ, so with a = xᵀ B⁻¹ e_j

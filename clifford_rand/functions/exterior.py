@@ -23,7 +23,7 @@ def _method(value: Any, name: str) -> Any:
     return method
 
 
-def wedge(a: Any, *more: Any) -> Any:
+def wedge(a: Any, /, *more: Any) -> Any:
     """Return the outer product a ∧ b ∧ … of one or more factors.
 
     Examples
@@ -36,7 +36,7 @@ def wedge(a: Any, *more: Any) -> Any:
     return method(*more) if more else a
 
 
-def inner(a: Any, b: Any) -> Any:
+def inner(a: Any, b: Any, /) -> Any:
     """Return ⟨a ~b⟩_0, for blades det(a_iᵀ G b_j).
 
     Examples
@@ -48,7 +48,7 @@ def inner(a: Any, b: Any) -> Any:
     return _method(a, "inner")(b)
 
 
-def star(a: Any) -> Any:
+def star(a: Any, /) -> Any:
     """Return the Hodge star I ~a: (star a) ∧ b = inner(a, b) I for b of a's grade, in any metric.
 
     Examples

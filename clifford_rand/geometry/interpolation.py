@@ -10,7 +10,7 @@ from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.geometry.coordinates import as_multivector, check_same_algebra
 
 
-def slerp(A: Any, B: Any, t: ArrayLike, *, shortest: bool = True) -> Any:
+def slerp(A: Any, B: Any, t: ArrayLike, /, *, shortest: bool = True) -> Any:
     """Return A exp(t log(~A B)), from A at t = 0 to B at t = 1 with constant velocity: spherical linear interpolation.
 
     For rotors, motors of projective and conformal algebras and boosts of space-time alike, in every metric in which
@@ -139,7 +139,7 @@ class RotorSpline:
         between = ~first.exp() * (~self.rotors[:-1] * self.rotors[1:]) * ~last.exp()
         self._parts = first, between.log().grade(2), last
 
-    def __call__(self, t: ArrayLike) -> Any:
+    def __call__(self, t: ArrayLike, /) -> Any:
         """Return the rotors at times of shape (m...), of shape (m..., ...)."""
         at, u, _ = self._place(t)
         R = self.rotors[at]
@@ -147,7 +147,7 @@ class RotorSpline:
             R = R * (beta * w[at]).exp()  # R_i exp(β₁ w₁) exp(β₂ w₂) exp(β₃ w₃)
         return R
 
-    def velocity(self, t: ArrayLike) -> Any:
+    def velocity(self, t: ArrayLike, /) -> Any:
         """Return Ω = ~R dR/dt at times of shape (m...): bivectors of shape (m..., ...).
 
         Examples

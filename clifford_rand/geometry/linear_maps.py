@@ -22,7 +22,7 @@ LARGEST = 12  # dimensions: 2^24 entries of one matrix
 
 
 @one_batch
-def outermorphism(A: MV, F: ArrayLike, target: Any = None) -> MV:
+def outermorphism(A: MV, F: ArrayLike, /, target: Any = None) -> MV:
     """Return F(A), the linear map F of the vectors carried over to all grades: F(A ∧ B) = F(A) ∧ F(B).
 
     Parameters
@@ -188,7 +188,7 @@ def _matrix(A: Any, owner: str, *, left: bool) -> NDArray[Any]:
     return matrix
 
 
-def from_left_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
+def from_left_matrix(algebra: Any, M: ArrayLike, /, rtol: float = 1e-9) -> Any:
     """Return A with ``A.left_matrix()`` equal to M (..., 2^d, 2^d), to ``rtol`` of its largest entry.
 
     Raises
@@ -205,7 +205,7 @@ def from_left_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
     return _from_matrix(algebra, M, rtol, "from_left_matrix", left_matrix, "X ↦ A X")
 
 
-def from_right_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9) -> Any:
+def from_right_matrix(algebra: Any, M: ArrayLike, /, rtol: float = 1e-9) -> Any:
     """Return A with ``A.right_matrix()`` equal to M, of X ↦ X A: see `from_left_matrix`.
 
     Examples
@@ -244,7 +244,7 @@ def _position(algebra: Any, name: object) -> int | None:
     return None if position is None or position[0].bit_count() != 1 else position[0].bit_length() - 1
 
 
-def convert(algebra: Any, A: Any, mapping: Mapping[str, str] | None = None, *, drop: bool = False) -> Any:
+def convert(algebra: Any, A: Any, /, mapping: Mapping[str, str] | None = None, *, drop: bool = False) -> Any:
     """Return a multivector of another algebra in this one, matching basis vectors by name.
 
     It is a homomorphism: the basis vectors that A has need the same inner products here.

@@ -15,7 +15,7 @@ from clifford_rand.kernels.representation import from_matrices, representation_o
 RTOL = 1e-6  # how far FᵀF may be from 1: a matrix that was printed with seven digits is still a rotation
 
 
-def rotor_from_matrix(algebra: Any, F: ArrayLike, *, rtol: float | None = None) -> Any:
+def rotor_from_matrix(algebra: Any, F: ArrayLike, /, *, rtol: float | None = None) -> Any:
     """Return the rotors R with R x ~R = F x, R ~R = 1, and ⟨R⟩_0 ≥ 0, for rotation matrices F.
 
     R = R_1 … R_{n-1}, where R_k turns e_k to b, column k of R_{k-1}⁻¹ … R_1⁻¹ F: R_k = (e_k + b) e_k if b·e_k ≥ 0, and
@@ -280,7 +280,7 @@ def spinor_matrix(A: MV, basis: str | None = None) -> NDArray[Any]:
     return np.asarray(matrix, dtype=np.result_type(dense, np.complex64))
 
 
-def from_spinor_matrix(algebra: Any, M: ArrayLike, rtol: float = 1e-9, basis: str | None = None) -> Any:
+def from_spinor_matrix(algebra: Any, M: ArrayLike, /, rtol: float = 1e-9, basis: str | None = None) -> Any:
     """Return A with ``A.spinor_matrix(basis)`` equal to M, of the shape that it has.
 
     Every complex matrix is one. The coefficients are real where I is i, and where their imaginary parts are at most

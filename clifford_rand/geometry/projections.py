@@ -51,7 +51,7 @@ def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
     return grade, B, reverse.new(reverse.keys, quotient(reverse.coefficients, norm[..., None]))
 
 
-def project(A: MV, B: Any) -> MV:
+def project(A: MV, B: Any, /) -> MV:
     """Return (A ⌋ B) B⁻¹, the orthogonal projection of A on the subspace of the blade B.
 
     On every grade it is the outermorphism of the projection of vectors: project(A ∧ C) = project(A) ∧ project(C),
@@ -87,7 +87,7 @@ def refuse_flats(A: Any, grade: int) -> None:
         raise fail("A", "project", f"of grade {grade}, that of B, at most in a degenerate metric", received, HINT)
 
 
-def reject(A: MV, B: Any) -> MV:
+def reject(A: MV, B: Any, /) -> MV:
     """Return (A ∧ B) B⁻¹, the part of A orthogonal to the subspace of the blade B.
 
     For vectors it is a - a.project(B), and on every grade the outermorphism of that map: reject(A) ∧ B = A ∧ B, and
@@ -112,7 +112,7 @@ def reject(A: MV, B: Any) -> MV:
 
 
 @one_batch
-def reflect(A: MV, B: Any, *, inside: bool = False) -> MV:
+def reflect(A: MV, B: Any, /, *, inside: bool = False) -> MV:
     """Return the reflection of A in the mirror orthogonal to the blade B; a vector B is the normal of a hyperplane.
 
     (-1)^{rs} B A B⁻¹ for A of grade r and B of grade s: vectors in B are negated, vectors orthogonal to B stay.

@@ -20,7 +20,7 @@ OWNER = "rotor_between"
 
 
 @one_batch
-def rotor_between(a: Any, b: Any) -> Any:
+def rotor_between(a: Any, b: Any, /) -> Any:
     """Return a rotor R with R a R⁻¹ = b for two vectors, or two blades of one grade, whose squares have the same sign.
 
     Lengths do not count: R takes a to the direction of b. For vectors R = (a + b) a⁻¹ (lengths made equal), in their

@@ -186,7 +186,7 @@ def _subspace(
 
 
 @one_batch
-def span(A: MV, B: Any, rtol: float = 1e-9) -> MV:
+def span(A: MV, B: Any, /, rtol: float = 1e-9) -> MV:
     """Return the span of two blades: the blade of the sum of their subspaces. No metric is used.
 
     With A = A' ∧ M and B = M ∧ B', span J and intersection M are scaled so that J = A' ∧ M ∧ B'. J has length 1 in
@@ -211,7 +211,7 @@ def span(A: MV, B: Any, rtol: float = 1e-9) -> MV:
 
 
 @one_batch
-def intersection(A: MV, B: Any, rtol: float = 1e-9) -> MV:
+def intersection(A: MV, B: Any, /, rtol: float = 1e-9) -> MV:
     """Return the intersection of two blades: the blade of the intersection of their subspaces. No metric is used.
 
     Scaled as `span` says: M = A ∨ B where the span is I, and a scalar with M span(A, B) = A ∧ B where the subspaces

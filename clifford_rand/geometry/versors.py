@@ -138,7 +138,7 @@ def _is_exact_versor(A: Any) -> Any:
 
 
 @one_batch
-def sandwich(R: MV, X: Any) -> MV:
+def sandwich(R: MV, X: Any, /) -> MV:
     """Return R X R⁻¹ (``R >> X``), R this multivector.
 
     The length of R does not count. A versor R keeps the grades of X; any other R gives all that arise. The sign is

@@ -88,7 +88,7 @@ def apart_and_scale(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDA
     return apart, scale
 
 
-def isclose(A: MV, other: Any, rtol: float = 1e-9, atol: float = 0.0) -> Any:
+def isclose(A: MV, other: Any, /, rtol: float = 1e-9, atol: float = 0.0) -> Any:
     """Compare to rounding: max |a - b| ≤ atol + rtol · max(|a|, |b|), maxima over the components.
 
     Parameters

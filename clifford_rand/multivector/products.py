@@ -78,7 +78,7 @@ def named(rule: str, A: MV, other: Any) -> MV:
     return A.multiply(rule, A.operand(other, rule))
 
 
-def gp(A: MV, other: Any) -> MV:
+def gp(A: MV, other: Any, /) -> MV:
     """Return the geometric product AB (``A * B``).
 
     Parameters
@@ -95,7 +95,7 @@ def gp(A: MV, other: Any) -> MV:
     return named("gp", A, other)
 
 
-def wedge(A: MV, other: Any, *more: Any) -> MV:
+def wedge(A: MV, other: Any, /, *more: Any) -> MV:
     """Return the outer product ⟨AB⟩_{r+s} (``A ^ B``), of as many factors as are given.
 
     Examples
@@ -110,7 +110,7 @@ def wedge(A: MV, other: Any, *more: Any) -> MV:
     return result
 
 
-def vee(A: MV, other: Any) -> MV:
+def vee(A: MV, other: Any, /) -> MV:
     """Return the regressive product A∨B = LC(RC A ^ RC B) (``A & B``); no metric is used, I is its identity.
 
     LC(X) ^ X = I = X ^ RC(X) on basis blades. For planes and lines of projective algebra it is the join of points.
@@ -124,7 +124,7 @@ def vee(A: MV, other: Any) -> MV:
     return named("vee", A, other)
 
 
-def fat_dot(A: MV, other: Any) -> MV:
+def fat_dot(A: MV, other: Any, /) -> MV:
     """Return the inner product ⟨AB⟩_{|r-s|}, scalars included (``A | B``).
 
     Examples
@@ -136,7 +136,7 @@ def fat_dot(A: MV, other: Any) -> MV:
     return named("fat_dot", A, other)
 
 
-def hestenes(A: MV, other: Any) -> MV:
+def hestenes(A: MV, other: Any, /) -> MV:
     """Return Hestenes' inner product ⟨AB⟩_{|r-s|}, zero if either is a scalar.
 
     Examples
@@ -148,7 +148,7 @@ def hestenes(A: MV, other: Any) -> MV:
     return named("hestenes", A, other)
 
 
-def lc(A: MV, other: Any) -> MV:
+def lc(A: MV, other: Any, /) -> MV:
     """Return the left contraction ⟨AB⟩_{s-r} (``A << B``).
 
     Examples
@@ -160,7 +160,7 @@ def lc(A: MV, other: Any) -> MV:
     return named("lc", A, other)
 
 
-def rc(A: MV, other: Any) -> MV:
+def rc(A: MV, other: Any, /) -> MV:
     """Return the right contraction ⟨AB⟩_{r-s}.
 
     Examples
@@ -172,7 +172,7 @@ def rc(A: MV, other: Any) -> MV:
     return named("rc", A, other)
 
 
-def scalar_product(A: MV, other: Any) -> MV:
+def scalar_product(A: MV, other: Any, /) -> MV:
     """Return ⟨AB⟩_0, a scalar; for k-blades (-1)^{k(k-1)/2} times `inner`.
 
     Examples
@@ -184,7 +184,7 @@ def scalar_product(A: MV, other: Any) -> MV:
     return named("scalar_product", A, other)
 
 
-def inner(A: MV, other: Any) -> MV:
+def inner(A: MV, other: Any, /) -> MV:
     """Return ⟨A ~B⟩_0 = ⟨~A B⟩_0, a scalar: det(a_iᵀ G b_j) for blades a1∧…∧ak and b1∧…∧bk.
 
     Examples
@@ -196,7 +196,7 @@ def inner(A: MV, other: Any) -> MV:
     return named("inner", A, other)
 
 
-def commutator(A: MV, other: Any) -> MV:
+def commutator(A: MV, other: Any, /) -> MV:
     """Return (AB - BA)/2.
 
     Examples
@@ -208,7 +208,7 @@ def commutator(A: MV, other: Any) -> MV:
     return named("commutator", A, other)
 
 
-def anticommutator(A: MV, other: Any) -> MV:
+def anticommutator(A: MV, other: Any, /) -> MV:
     """Return (AB + BA)/2.
 
     Examples

@@ -236,7 +236,7 @@ def latex(A: MV, printer: Any, *arguments: Any, **options: Any) -> str:
 _MIRRORED = {"gp": "gp", "wedge": "wedge", "lc": "rc"}
 
 
-def geometric_derivative(F: Any, x: Any, *, rule: str = "gp", side: str = "left") -> Any:
+def geometric_derivative(F: Any, x: Any, /, *, rule: str = "gp", side: str = "left") -> Any:
     """Return ∂F = Σ_i eⁱ ∂F/∂x_i of a field whose coefficients are expressions in the coordinates x.
 
     The point is x = Σ x_i e_i and eⁱ = Σ_j (G⁻¹)_ij e_j are the reciprocal vectors, so that ∂x = d in any metric.

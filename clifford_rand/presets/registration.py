@@ -25,7 +25,7 @@ from clifford_rand.presets.pga.conversions import lifted, moved_rotor
 
 
 @one_batch
-def rotor_from_points(algebra: Algebra, X: Vectors, Y: Vectors, *, weights: ArrayLike | None = None) -> Multivector:
+def rotor_from_points(algebra: Algebra, X: Vectors, Y: Vectors, /, *, weights: ArrayLike | None = None) -> Multivector:
     """Return the rotors R that minimize Σ w_i |y_i - R x_i ~R|²: the turn about the origin that takes X nearest to Y.
 
     By the singular value decomposition of Σ w y xᵀ; in space R is also the eigenvector of the largest eigenvalue of the
@@ -76,6 +76,7 @@ def motor_from_points(
     algebra: Algebra,
     X: Vectors,
     Y: Vectors,
+    /,
     *,
     weights: ArrayLike | None = None,
     scale: bool = False,
@@ -251,6 +252,7 @@ def robust_motor_from_points(
     algebra: Algebra,
     X: Vectors,
     Y: Vectors,
+    /,
     *,
     weights: ArrayLike | None = None,
     scale: bool = False,

@@ -154,7 +154,7 @@ class Robot:
 
     # ---- kinematics
 
-    def forward_kinematics(self, q: Configuration, link: str | None = None) -> Multivector:
+    def forward_kinematics(self, q: Configuration, /, link: str | None = None) -> Multivector:
         """Return the motors (...) of a link, the last one by default, in coordinates of the base.
 
         Raises
@@ -174,7 +174,7 @@ class Robot:
         (q,) = self._of.arrays("forward_kinematics", q=q)
         return self._motors(self._of.motors(q, k)[..., 0, :])
 
-    def link_motors(self, q: Configuration) -> Multivector:
+    def link_motors(self, q: Configuration, /) -> Multivector:
         """Return the motors (..., links) of all links, in the order of ``link_names``.
 
         Examples
@@ -186,7 +186,7 @@ class Robot:
         (q,) = self._of.arrays("link_motors", q=q)
         return self._motors(self._of.motors(q, None))
 
-    def link_matrix(self, q: Configuration, link: str | None = None) -> Any:
+    def link_matrix(self, q: Configuration, /, link: str | None = None) -> Any:
         """Return the matrices (..., 4, 4) of a link, the last one by default: [[R, p], [0, 1]].
 
         Examples
@@ -201,7 +201,7 @@ class Robot:
         rows = [[*X[3 * i : 3 * i + 3], X[9 + i]] for i in range(3)] + [[zero, zero, zero, zero + 1]]
         return xp.stack([xp.stack(row, -1) for row in rows], -2)
 
-    def jacobian(self, q: Configuration, link: str | None = None, frame: str = "space") -> Any:
+    def jacobian(self, q: Configuration, /, link: str | None = None, frame: str = "space") -> Any:
         """Return the twists (..., 6, n) of a link for unit velocities: its twist is J v, angular before linear.
 
         Parameters
@@ -225,7 +225,7 @@ class Robot:
         (q,) = self._of.arrays("jacobian", q=q)
         return self._of.jacobian(q, k, view)
 
-    def manipulability(self, q: Configuration, link: str | None = None) -> Any:
+    def manipulability(self, q: Configuration, /, link: str | None = None) -> Any:
         """Return √det(J Jᵀ) (...) of a link, zero where it cannot move in all directions (Yoshikawa 1985).
 
         With fewer than six velocities it is √det(Jᵀ J). J is that of frame "mixed": units of length count.
@@ -246,6 +246,7 @@ class Robot:
         self,
         target: Multivector,
         q: ArrayLike | None = None,
+        /,
         link: str | None = None,
         *,
         length: float = 1.0,
@@ -330,7 +331,7 @@ class Robot:
     # ---- dynamics
 
     @one_batch
-    def inverse_dynamics(self, q: Configuration, v: Configuration, a: Configuration) -> Any:
+    def inverse_dynamics(self, q: Configuration, v: Configuration, a: Configuration, /) -> Any:
         """Return the forces and torques (..., n) of the joints that cause accelerations: M(q) a + bias(q, v).
 
         By the recursion of Newton and Euler, in the frames of the bodies.
@@ -345,7 +346,7 @@ class Robot:
         q, v, a = self._of.arrays("inverse_dynamics", q=q, v=v, a=a)
         return self._of.forces(q, v, a, self._gravity)
 
-    def bias_forces(self, q: Configuration, v: Configuration) -> Any:
+    def bias_forces(self, q: Configuration, v: Configuration, /) -> Any:
         """Return the forces (..., n) that keep all accelerations zero: gravity, centrifugal and Coriolis forces.
 
         Examples
@@ -357,7 +358,7 @@ class Robot:
         q, v = self._of.arrays("bias_forces", q=q, v=v)
         return self._of.forces(q, v, None, self._gravity)
 
-    def gravity_forces(self, q: Configuration) -> Any:
+    def gravity_forces(self, q: Configuration, /) -> Any:
         """Return the forces (..., n) that hold the robot at rest.
 
         Examples
@@ -371,7 +372,7 @@ class Robot:
         (q,) = self._of.arrays("gravity_forces", q=q)
         return self._of.forces(q, None, None, self._gravity)
 
-    def mass_matrix(self, q: Configuration) -> Any:
+    def mass_matrix(self, q: Configuration, /) -> Any:
         """Return the mass matrices (..., n, n), symmetric: the kinetic energy is vᵀ M v / 2.
 
         Examples
@@ -385,7 +386,7 @@ class Robot:
         return self._of.mass_matrix(q)
 
     @one_batch
-    def forward_dynamics(self, q: Configuration, v: Configuration, tau: Configuration) -> Any:
+    def forward_dynamics(self, q: Configuration, v: Configuration, tau: Configuration, /) -> Any:
         """Return the accelerations (..., n) that forces of the joints cause: M(q)⁻¹ (tau - bias(q, v)).
 
         Raises
@@ -409,7 +410,7 @@ class Robot:
             hint = "Every joint has to move a mass or an inertia."
             raise fail("q", "forward_dynamics", "of a regular mass matrix", describe("a singular one"), hint) from None
 
-    def energy(self, q: Configuration, v: Configuration) -> Any:
+    def energy(self, q: Configuration, v: Configuration, /) -> Any:
         """Return the kinetic and potential energy (...), vᵀ M v / 2 - Σ m g·c, of all bodies that move.
 
         Examples
@@ -429,7 +430,7 @@ class Robot:
         return kinetic
 
     @one_batch
-    def moved(self, q: Configuration, step: Configuration) -> Any:
+    def moved(self, q: Configuration, /, step: Configuration) -> Any:
         """Return configurations after a step (..., n), v times a time: q + step but for the motor of a floating base.
 
         That is M exp(-B/2), B the bivector of its part of the step.

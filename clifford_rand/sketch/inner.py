@@ -71,7 +71,7 @@ class SketchedInner(NamedTuple):
             return tuple(np.where(end == 0, 0.0, end * scale)[()] for end in (low, high))  # type: ignore[return-value]
 
 
-def sketched_inner(A: ArrayLike, B: ArrayLike, S: Sketch, *, n_repeats: int = 1) -> SketchedInner:
+def sketched_inner(A: ArrayLike, B: ArrayLike, S: Sketch, /, *, n_repeats: int = 1) -> SketchedInner:
     r"""Estimate the inner product det(A Bᵀ) of two k-blades from their sketched factors, without bias.
 
     .. math:: \frac{1}{c_k} \det(A S^T S B^T), \qquad \mathbb E \det(A S^T S B^T) = c_k \det(A B^T).
@@ -274,6 +274,7 @@ def _cumulant(n: int, k: int, r: int) -> float:
 def sketched_volume(
     A: ArrayLike,
     S: Sketch | int,
+    /,
     *,
     n_repeats: int = 8,
     rng: np.random.Generator | int | None = None,

@@ -30,7 +30,7 @@ from clifford_rand.sketch.base import (
 from clifford_rand.sketch.sparse import SparseSketch
 
 
-def leverage_scores(X: ArrayLike, *, bias: bool = False, rtol: float | None = None) -> NDArray[np.float64]:
+def leverage_scores(X: ArrayLike, /, *, bias: bool = False, rtol: float | None = None) -> NDArray[np.float64]:
     r"""Return the leverage score of every row, the diagonal of the projection on the span of the columns.
 
     .. math:: \ell_i = (X X^+)_{ii} = \lVert u_i \rVert^2 \in [0, 1], \qquad \sum_i \ell_i = \operatorname{rank} X,
@@ -105,7 +105,7 @@ def scaled_rows(X: NDArray[Any], bias: bool, only_span: bool) -> Array:
 
 
 def sketched_leverage_scores(
-    X: ArrayLike, S: Sketch, *, project: Sketch | None = None, rtol: float | None = None
+    X: ArrayLike, S: Sketch, /, *, project: Sketch | None = None, rtol: float | None = None
 ) -> NDArray[Any]:
     r"""Return approximate leverage scores of the rows of ``X``, by sketching; `leverage_scores` has the exact ones.
 

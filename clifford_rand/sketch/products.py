@@ -33,7 +33,7 @@ class SketchedStar(NamedTuple):
 
 
 def sketched_cross(
-    A: ArrayLike, S: Sketch | NDArray[Any], *, normalize: bool = False, rtol: float | None = None
+    A: ArrayLike, S: Sketch | NDArray[Any], /, *, normalize: bool = False, rtol: float | None = None
 ) -> NDArray[Any]:
     r"""Return the cross product of r-1 sketched vectors, embedded back into R^d.
 
@@ -112,7 +112,7 @@ def _stretch(A: NDArray[Any], sketched: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(ratio.max(axis=-1, keepdims=True))
 
 
-def sketched_wedge(A: ArrayLike, S: Sketch | NDArray[Any]) -> NDArray[Any]:
+def sketched_wedge(A: ArrayLike, S: Sketch | NDArray[Any], /) -> NDArray[Any]:
     r"""Return the factors S a_1, …, S a_k of the sketched blade, ``A @ S.T``.
 
     The blade S a_1 ∧ … ∧ S a_k is the image of a_1 ∧ … ∧ a_k under the outermorphism of S. It depends on that blade
@@ -148,7 +148,7 @@ def sketched_wedge(A: ArrayLike, S: Sketch | NDArray[Any]) -> NDArray[Any]:
     return np.asarray(A @ S.T)
 
 
-def sketched_star(A: ArrayLike, S: Sketch | NDArray[Any], *, rtol: float | None = None) -> SketchedStar:
+def sketched_star(A: ArrayLike, S: Sketch | NDArray[Any], /, *, rtol: float | None = None) -> SketchedStar:
     r"""Return the Hodge star of k sketched vectors, embedded back: r-k vectors of R^d orthogonal to the rows of ``A``.
 
     .. math:: \star(S a_1 ∧ … ∧ S a_k) = e^{\text{log\_norm}}\, n_1 ∧ … ∧ n_{r-k}, \qquad v_i = S^T n_i.
@@ -263,7 +263,7 @@ class NearestToSpan(NamedTuple):
 
 
 def nearest_to_span(
-    X: ArrayLike, A: ArrayLike, S: Sketch | NDArray[Any] | None = None, *, n_rows: int = 1, rtol: float | None = None
+    X: ArrayLike, A: ArrayLike, S: Sketch | NDArray[Any] | None = None, /, *, n_rows: int = 1, rtol: float | None = None
 ) -> NearestToSpan:
     r"""Return the rows of ``X`` nearest to the span of the rows of ``A``.
 

@@ -241,7 +241,7 @@ def _name(kind: str, grade: int, m: int, imaginary: bool) -> str:
 
 
 @specialized()
-def classify(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Classified:
+def classify(X: Multivector, /, *, dual: bool = False, rtol: float | None = None) -> Classified:
     """Return what blades are, with their parameters: circles, lines, tangents, imaginary spheres and so on.
 
     With X = A + n_o∧O + n_∞∧I + n_o∧n_∞∧M: a round or tangent has E = O, center (A + M)/O and

@@ -26,7 +26,7 @@ from clifford_rand.presets.inputs import directions_of, lengths, of_algebra, tol
 @specialized()
 @one_batch
 def closest_points(
-    A: Object, B: Object, *, dual: bool = False, rtol: float | None = None
+    A: Object, B: Object, /, *, dual: bool = False, rtol: float | None = None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return points (..., n) of A and of B that are nearest to each other: one such couple where there are more.
 
@@ -60,7 +60,7 @@ def closest_points(
 
 @specialized()
 @one_batch
-def distance(P: Object, Q: Object, *, dual: bool = False, rtol: float | None = None) -> Any:
+def distance(P: Object, Q: Object, /, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return the least distances of the points on P and Q, of any two objects, as `closest_points` finds them.
 
     Of two points: sqrt(-2 P·Q) at weight 1, from the coordinates, where nothing cancels.

@@ -52,7 +52,7 @@ def parts_of(V: Any, null: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[An
 
 
 @specialized()
-def origin(algebra: Algebra) -> Multivector:
+def origin(algebra: Algebra, /) -> Multivector:
     """Return n_o, the point at 0.
 
     Examples
@@ -66,7 +66,7 @@ def origin(algebra: Algebra) -> Multivector:
 
 
 @specialized(static=["dtype"])
-def infinity(algebra: Algebra, dtype: Any = np.float64) -> Multivector:
+def infinity(algebra: Algebra, /, dtype: Any = np.float64) -> Multivector:
     """Return n_∞, with n_o·n_∞ = -1.
 
     Examples
@@ -81,7 +81,7 @@ def infinity(algebra: Algebra, dtype: Any = np.float64) -> Multivector:
 
 
 @specialized(X=1)
-def up(algebra: Algebra, X: ArrayLike | Multivector) -> Multivector:
+def up(algebra: Algebra, X: ArrayLike | Multivector, /) -> Multivector:
     """Return the points n_o + X + X² n_∞ / 2 at coordinates (..., n), or at vectors of the Euclidean algebra.
 
     Raises
@@ -127,7 +127,7 @@ def half_power(c: NDArray[Any], r: NDArray[Any], owner: str) -> NDArray[Any]:
 
 
 @specialized(static=["rtol"])
-def down(P: Multivector, rtol: float | None = None) -> NDArray[Any]:
+def down(P: Multivector, /, rtol: float | None = None) -> NDArray[Any]:
     """Return the coordinates (..., n) of points of any weight.
 
     Parameters
@@ -189,7 +189,7 @@ def direct_blade(X: Any, owner: str, dual: bool, rtol: float | None = None) -> t
 
 
 @specialized()
-def contains_point(X: Multivector, P: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
+def contains_point(X: Multivector, P: Multivector, /, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Tell whether objects contain points: P ∧ X = 0, relative to the components of both (dual: P ⌋ X = 0).
 
     Examples
@@ -209,7 +209,7 @@ def contains_point(X: Multivector, P: Multivector, *, dual: bool = False, rtol: 
 
 
 @specialized()
-def meet(A: Multivector, B: Multivector, *, dual: bool = False) -> Multivector:
+def meet(A: Multivector, B: Multivector, /, *, dual: bool = False) -> Multivector:
     """Return what two objects have in common: A & B for direct ones, A ^ B for dual ones.
 
     It is 0 where both lie in less than the whole space, as two circles of one plane in 3-space do.

@@ -38,7 +38,7 @@ CLEARLY = 1e-6  # |a ∧ b ∧ …| relative to the lengths, from which a wedge 
 
 @specialized(center=1)
 @one_batch
-def sphere(algebra: Algebra, center: Vectors, radius: ArrayLike, *, dual: bool = False) -> Multivector:
+def sphere(algebra: Algebra, /, center: Vectors, radius: ArrayLike, *, dual: bool = False) -> Multivector:
     """Return spheres (circles for n = 2): with ``dual`` the vectors up(center) - radius² n_∞ / 2, else their `undual`.
 
     Examples
@@ -57,7 +57,7 @@ def sphere(algebra: Algebra, center: Vectors, radius: ArrayLike, *, dual: bool =
 
 @specialized(normal=1)
 @one_batch
-def plane(algebra: Algebra, normal: Vectors, offset: ArrayLike = 0.0, *, dual: bool = False) -> Multivector:
+def plane(algebra: Algebra, /, normal: Vectors, offset: ArrayLike = 0.0, *, dual: bool = False) -> Multivector:
     """Return hyperplanes normal·x = offset: with ``dual`` the vectors normal + offset n_∞, else their `undual`.
 
     Examples
@@ -79,6 +79,7 @@ def plane(algebra: Algebra, normal: Vectors, offset: ArrayLike = 0.0, *, dual: b
 @one_batch
 def circle(
     algebra: Algebra,
+    /,
     center: Vectors,
     radius: ArrayLike,
     normal: ArrayLike | None = None,
@@ -113,7 +114,7 @@ def circle(
 
 
 def line(
-    algebra: Algebra, P: Vectors, Q: Vectors | None = None, *, direction: Vectors | None = None, dual: bool = False
+    algebra: Algebra, P: Vectors, Q: Vectors | None = None, /, *, direction: Vectors | None = None, dual: bool = False
 ) -> Multivector:
     """Return lines from P to Q, up(P) ∧ up(Q) ∧ n_∞, or through P along a direction, up(P) ∧ direction ∧ n_∞.
 
@@ -156,7 +157,7 @@ def _line_through(algebra: Algebra, P: Vectors, Q: Any, *, dual: bool = False) -
 
 @specialized(A=1, B=1)
 @one_batch
-def point_pair(algebra: Algebra, A: Vectors, B: Vectors, *, dual: bool = False) -> Multivector:
+def point_pair(algebra: Algebra, A: Vectors, B: Vectors, /, *, dual: bool = False) -> Multivector:
     """Return the pairs up(A) ∧ up(B).
 
     Examples
@@ -210,7 +211,7 @@ def _traced_direction(rows: Any, n: int) -> Any:
 
 @specialized(through=1, directions=2)
 @one_batch
-def flat(algebra: Algebra, through: Vectors, directions: ArrayLike, *, dual: bool = False) -> Multivector:
+def flat(algebra: Algebra, /, through: Vectors, directions: ArrayLike, *, dual: bool = False) -> Multivector:
     """Return the flats up(through) ∧ E ∧ n_∞ along m directions: flat points, lines, planes and so on.
 
     Parameters
@@ -236,7 +237,7 @@ def flat(algebra: Algebra, through: Vectors, directions: ArrayLike, *, dual: boo
 @specialized(center=1, directions=2)
 @one_batch
 def round_about(
-    algebra: Algebra, center: Vectors, radius: ArrayLike, directions: ArrayLike, *, dual: bool = False
+    algebra: Algebra, /, center: Vectors, radius: ArrayLike, directions: ArrayLike, *, dual: bool = False
 ) -> Multivector:
     """Return the rounds of a center, a radius and m directions: point pairs, circles, spheres in any n.
 
@@ -270,6 +271,7 @@ def round_about(
 
 def sample(
     X: Object,
+    /,
     n_points: int | Sequence[int] = 64,
     *,
     extent: ArrayLike = 1.0,

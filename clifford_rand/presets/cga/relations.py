@@ -75,7 +75,7 @@ def _inner(A: Any, B: Any) -> NDArray[Any]:
 
 @specialized()
 @one_batch
-def inversive_product(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None) -> Any:
+def inversive_product(A: Object, B: Object, /, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return -A·B for A·A = B·B = -1, of two rounds or flats of one grade: a conformal invariant.
 
     The cosine of the angle where they meet; beyond ±1 for hyperspheres that do not, where it is ± the hyperbolic cosine
@@ -99,7 +99,7 @@ def inversive_product(A: Object, B: Object, *, dual: bool = False, rtol: float |
 
 @specialized()
 @one_batch
-def angle(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None) -> Any:
+def angle(A: Object, B: Object, /, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return the angles of two objects, of any kinds: where they meet, or of their directions if both are flat.
 
     Two of one grade: arccos(-A·B) for A·A = B·B = -1, from 0 to π by their orientations. For hyperspheres and
@@ -159,7 +159,7 @@ def angle(A: Object, B: Object, *, dual: bool = False, rtol: float | None = None
 
 @specialized()
 @one_batch
-def intersect(A: Object, B: Object, *, dual: bool = False, rtol: float = 1e-9) -> Classified:
+def intersect(A: Object, B: Object, /, *, dual: bool = False, rtol: float = 1e-9) -> Classified:
     """Return what two objects have in common, and what it is: a circle, a tangent, an imaginary circle or other.
 
     Unlike `meet` it is right for objects that lie together in less than the whole space, as two circles of one plane in

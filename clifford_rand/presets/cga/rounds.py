@@ -16,7 +16,7 @@ _BLADE = 1e-6  # of X ~X above grade 0, for components ≤ 1: more than the roun
 
 
 @specialized()
-def center(X: Multivector, *, rtol: float | None = None) -> NDArray[Any]:
+def center(X: Multivector, /, *, rtol: float | None = None) -> NDArray[Any]:
     """Return the centers (..., n) of rounds (point pairs, circles, spheres), direct or dual: the point X n_∞ ~X.
 
     Examples
@@ -45,7 +45,7 @@ def _round(X: Any, owner: str, dual: bool, rtol: float | None) -> Round:
 
 
 @specialized()
-def radius_squared(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
+def radius_squared(X: Multivector, /, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return the squares of radii, to 1e-9 of the distance from the origin or 6e-6; negative for imaginary rounds.
 
     It is -⟨X ~X⟩ / ⟨Y ~Y⟩ with Y = n_∞ ⌋ X, by differences of squares of lengths, see `classify`. The meet of spheres
@@ -85,7 +85,7 @@ def _refuse_zero(size: NDArray[Any], owner: str) -> None:
 
 
 @specialized()
-def radius(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Any:
+def radius(X: Multivector, /, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return the radii of point pairs (half their distance), circles and spheres.
 
     Examples
@@ -101,7 +101,7 @@ def radius(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> 
 
 
 @specialized()
-def carrier(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> Multivector:
+def carrier(X: Multivector, /, *, dual: bool = False, rtol: float | None = None) -> Multivector:
     """Return X ∧ n_∞, the line, plane or space in which a round lies (direct).
 
     Examples
@@ -118,7 +118,7 @@ def carrier(X: Multivector, *, dual: bool = False, rtol: float | None = None) ->
 
 
 @specialized()
-def normal(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> NDArray[Any]:
+def normal(X: Multivector, /, *, dual: bool = False, rtol: float | None = None) -> NDArray[Any]:
     """Return the unit normals (..., n) of hyperplanes, and of circles in 3-space (rounds of grade n).
 
     Examples
@@ -140,7 +140,7 @@ def normal(X: Multivector, *, dual: bool = False, rtol: float | None = None) -> 
 
 @specialized()
 def split_point_pair(
-    X: Multivector, *, dual: bool = False, rtol: float | None = None
+    X: Multivector, /, *, dual: bool = False, rtol: float | None = None
 ) -> tuple[Multivector, Multivector]:
     """Return the points A and B of X = A ∧ B, of weight 1: the center, and half the distance to either side.
 

@@ -41,7 +41,7 @@ from clifford_rand.presets.inputs import (
 
 
 @specialized(t=1)
-def translator(algebra: Algebra, t: Vectors) -> Multivector:
+def translator(algebra: Algebra, t: Vectors, /) -> Multivector:
     """Return the versors 1 - t n_∞ / 2, which move by +t, of shape (..., n).
 
     Examples
@@ -60,7 +60,7 @@ def translator(algebra: Algebra, t: Vectors) -> Multivector:
 
 @specialized()
 @one_batch
-def rotor(algebra: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
+def rotor(algebra: Algebra, /, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return the rotors cos(angle/2) - sin(angle/2) B/|B|: e12 turns e1 towards e2.
 
     B, the ``axis``, may be the dual of a line.
@@ -89,7 +89,7 @@ def rotor(algebra: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float 
 @specialized()
 @one_batch
 def motor(
-    algebra: Algebra, axis: Multivector, angle: ArrayLike, shift: ArrayLike, *, rtol: float | None = None
+    algebra: Algebra, /, axis: Multivector, angle: ArrayLike, shift: ArrayLike, *, rtol: float | None = None
 ) -> Multivector:
     """Return screw motions of 3-space: a right-handed turn about a direct `line`, and a shift along it.
 
@@ -121,7 +121,7 @@ def motor(
 
 
 @specialized(center=1)
-def dilator(algebra: Algebra, factor: ArrayLike, center: Vectors | None = None) -> Multivector:
+def dilator(algebra: Algebra, /, factor: ArrayLike, center: Vectors | None = None) -> Multivector:
     """Return the versors that scale lengths by ``factor`` > 0 about a center (the origin): exp(ln(factor)/2 n_o ∧ n_∞).
 
     Examples
@@ -146,7 +146,7 @@ def dilator(algebra: Algebra, factor: ArrayLike, center: Vectors | None = None) 
 
 @specialized(center=1)
 @one_batch
-def inversion(algebra: Algebra, center: Vectors, radius: ArrayLike) -> Multivector:
+def inversion(algebra: Algebra, /, center: Vectors, radius: ArrayLike) -> Multivector:
     """Return unit dual spheres S: ``S >> P`` is on the ray from the center to P, at radius²/distance.
 
     Examples
@@ -166,7 +166,7 @@ def inversion(algebra: Algebra, center: Vectors, radius: ArrayLike) -> Multivect
 
 
 @specialized(b=1)
-def transversion(algebra: Algebra, b: Vectors) -> Multivector:
+def transversion(algebra: Algebra, b: Vectors, /) -> Multivector:
     """Return the versors 1 - b n_o that invert in the unit sphere, move by b, of shape (..., n), and invert again.
 
     x goes to (x + x² b) / (1 + 2 x·b + x² b²), the special conformal transformation that fixes the origin and takes
@@ -252,7 +252,7 @@ class VersorParts:
 
 
 @specialized()
-def decompose(V: Multivector, *, rtol: float = 1e-9) -> VersorParts:
+def decompose(V: Multivector, /, *, rtol: float = 1e-9) -> VersorParts:
     """Return the translation, rotation, dilation and transversion whose product a conformal versor is.
 
     f: x ↦ V x V⁻¹ is f(x) = a + s R k(x) with the transversion k(x) = (x + x² b)/(1 + 2 x·b + x² b²). a = f(0); k takes

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @specialized(matrix=2)
-def motor_from_matrix(algebra: Algebra, matrix: ArrayLike, *, rtol: float | None = None) -> Multivector:
+def motor_from_matrix(algebra: Algebra, matrix: ArrayLike, /, *, rtol: float | None = None) -> Multivector:
     """Return the motors of homogeneous matrices [[F, t], [0, 1]], with M ~M = 1 and ⟨M⟩_0 ≥ 0.
 
     Parameters
@@ -76,7 +76,7 @@ def lifted(algebra: Algebra, R: Multivector, first: int) -> Multivector:
 
 
 @specialized()
-def motor_to_matrix(M: Multivector) -> NDArray[Any]:
+def motor_to_matrix(M: Multivector, /) -> NDArray[Any]:
     """Return the homogeneous matrices (..., n + 1, n + 1) of motors, of any scale: [[F, t], [0, 1]].
 
     From the images of planes: M e_i ~M = F e_i - (t·F e_i) e0.
@@ -105,7 +105,7 @@ def motor_to_matrix(M: Multivector) -> NDArray[Any]:
 
 @specialized(q=1, t=1)
 @one_batch
-def motor_from_quaternion(algebra: Algebra, q: ArrayLike, t: ArrayLike | None = None) -> Multivector:
+def motor_from_quaternion(algebra: Algebra, q: ArrayLike, t: ArrayLike | None = None, /) -> Multivector:
     """Return the motors of space of quaternions (..., 4) in the order w, x, y, z, and of translations t (..., 3).
 
     i = -e23, j = -e31, k = -e12: a linear map that keeps products, and the turn, right-handed. M is (1 - e0 t/2) q,
@@ -137,7 +137,7 @@ def motor_from_quaternion(algebra: Algebra, q: ArrayLike, t: ArrayLike | None = 
 
 
 @specialized()
-def motor_to_quaternion(M: Multivector) -> tuple[NDArray[Any], NDArray[Any]]:
+def motor_to_quaternion(M: Multivector, /) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the unit quaternions (..., 4), in the order w, x, y, z, and the translations (..., 3) of motors of space.
 
     Examples
@@ -152,7 +152,7 @@ def motor_to_quaternion(M: Multivector) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 @specialized(q=1)
-def motor_from_dual_quaternion(algebra: Algebra, q: ArrayLike) -> Multivector:
+def motor_from_dual_quaternion(algebra: Algebra, q: ArrayLike, /) -> Multivector:
     """Return the even multivectors of dual quaternions (..., 8): w, x, y, z of the real part, then of the dual part.
 
     i = -e23, j = -e31, k = -e12, ε = -e0123: an isomorphism of algebras, so products, reverses and lengths carry over.
@@ -175,7 +175,7 @@ _SIGNS = np.array([1, -1, -1, -1, -1, 1, -1, -1], dtype=np.int8)
 
 
 @specialized()
-def motor_to_dual_quaternion(M: Multivector) -> NDArray[Any]:
+def motor_to_dual_quaternion(M: Multivector, /) -> NDArray[Any]:
     """Return the dual quaternions (..., 8) of even multivectors, as `motor_from_dual_quaternion` takes them.
 
     Examples
@@ -191,7 +191,7 @@ def motor_to_dual_quaternion(M: Multivector) -> NDArray[Any]:
 
 
 @one_batch
-def motor_from_rotation(algebra: Algebra, rotation: "Rotation", t: ArrayLike | None = None) -> Multivector:
+def motor_from_rotation(algebra: Algebra, rotation: "Rotation", t: ArrayLike | None = None, /) -> Multivector:
     """Return the motors of space of SciPy's rotations, and of translations t (..., 3) after them.
 
     Euler angles, rotation vectors, Davenport angles and Rodrigues parameters come by SciPy's ``Rotation.from_…``.
@@ -213,7 +213,7 @@ def motor_from_rotation(algebra: Algebra, rotation: "Rotation", t: ArrayLike | N
     return motor_from_quaternion(algebra, np.concatenate([q[..., 3:], q[..., :3]], axis=-1), t)
 
 
-def motor_to_rotation(M: Multivector) -> tuple["Rotation", NDArray[Any]]:
+def motor_to_rotation(M: Multivector, /) -> tuple["Rotation", NDArray[Any]]:
     """Return SciPy's rotations and the translations (..., 3) of motors of space: ``.as_euler``, ``.as_rotvec``, ….
 
     Examples

@@ -37,7 +37,7 @@ def _n_vector(algebra: Algebra, X: NDArray[Any], weight: int) -> Multivector:
 
 
 @specialized(X=1)
-def point(algebra: Algebra, X: Vectors) -> Multivector:
+def point(algebra: Algebra, X: Vectors, /) -> Multivector:
     """Return points from coordinates (..., n), or vectors of the Euclidean algebra: (e1 - X1 e0) ∧ … ∧ (en - Xn e0).
 
     Examples
@@ -51,7 +51,7 @@ def point(algebra: Algebra, X: Vectors) -> Multivector:
 
 
 @specialized(X=1)
-def direction(algebra: Algebra, X: Vectors) -> Multivector:
+def direction(algebra: Algebra, X: Vectors, /) -> Multivector:
     """Return the ideal points in directions (..., n): point(X) + direction(t) is point(X + t).
 
     Examples
@@ -65,7 +65,7 @@ def direction(algebra: Algebra, X: Vectors) -> Multivector:
 
 @specialized(normal=1)
 @one_batch
-def plane(algebra: Algebra, normal: Vectors, offset: ArrayLike = 0.0) -> Multivector:
+def plane(algebra: Algebra, /, normal: Vectors, offset: ArrayLike = 0.0) -> Multivector:
     """Return the hyperplane normal·x = offset (a line for n = 2): the vector normal - offset e0.
 
     Parameters
@@ -89,7 +89,7 @@ def plane(algebra: Algebra, normal: Vectors, offset: ArrayLike = 0.0) -> Multive
     return algebra.vector(np.concatenate(parts, axis=-1))
 
 
-def line(algebra: Algebra, P: Vectors, Q: Vectors | None = None, *, direction: Vectors | None = None) -> Multivector:
+def line(algebra: Algebra, P: Vectors, Q: Vectors | None = None, /, *, direction: Vectors | None = None) -> Multivector:
     """Return the line from P to Q, P & Q, or through P along a direction. Arrays are coordinates of points.
 
     Q may be an ideal point: ``line(algebra, P, pga.direction(algebra, u))`` is ``line(algebra, P, direction=u)``.
@@ -135,7 +135,7 @@ def _end(algebra: Algebra, P: Vectors, n: int, name: str) -> Multivector:
 
 
 @specialized(static=["rtol"])
-def coordinates(P: Multivector, rtol: float = 0.0) -> NDArray[Any]:
+def coordinates(P: Multivector, /, rtol: float = 0.0) -> NDArray[Any]:
     """Return the coordinates (..., n) of points.
 
     Parameters
@@ -169,7 +169,7 @@ def coordinates(P: Multivector, rtol: float = 0.0) -> NDArray[Any]:
 
 @specialized(symbols=False)  # its logarithm is a series
 @one_batch
-def sclerp(A: Multivector, B: Multivector, t: ArrayLike, *, shortest: bool = True) -> Multivector:
+def sclerp(A: Multivector, B: Multivector, t: ArrayLike, /, *, shortest: bool = True) -> Multivector:
     """Return A exp(t log(~A B)), the screw motion from one motor to another: `clifford_rand.slerp`, its other name.
 
     Examples
@@ -184,7 +184,7 @@ def sclerp(A: Multivector, B: Multivector, t: ArrayLike, *, shortest: bool = Tru
 
 
 @specialized(t=1)
-def translator(algebra: Algebra, t: Vectors) -> Multivector:
+def translator(algebra: Algebra, t: Vectors, /) -> Multivector:
     """Return the motors 1 - e0 t / 2, which move by +t, of shape (..., n).
 
     Examples
@@ -202,7 +202,7 @@ def translator(algebra: Algebra, t: Vectors) -> Multivector:
 
 @specialized()
 @one_batch
-def rotor(algebra: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
+def rotor(algebra: Algebra, /, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return the rotors cos(angle/2) - sin(angle/2) axis/|axis|, which turn counter-clockwise about an axis.
 
     Parameters
@@ -236,7 +236,7 @@ def rotor(algebra: Algebra, axis: Multivector, angle: ArrayLike, *, rtol: float 
 @specialized()
 @one_batch
 def motor(
-    algebra: Algebra, axis: Multivector, angle: ArrayLike, shift: ArrayLike, *, rtol: float | None = None
+    algebra: Algebra, /, axis: Multivector, angle: ArrayLike, shift: ArrayLike, *, rtol: float | None = None
 ) -> Multivector:
     """Return screw motions of 3-space: a turn about a line and a shift along it, in the line's direction.
 
@@ -263,7 +263,7 @@ def motor(
 
 
 @specialized()
-def screw_axis(algebra: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> Multivector:
+def screw_axis(algebra: Algebra, /, axis: Multivector, pitch: ArrayLike = 0.0) -> Multivector:
     """Return the screw axes S of joints that turn about an axis, and shift by ``pitch`` along it for each radian.
 
     Parameters
@@ -304,7 +304,7 @@ def screw_axis(algebra: Algebra, axis: Multivector, pitch: ArrayLike = 0.0) -> M
 
 
 @specialized(u=1)
-def slide_axis(algebra: Algebra, u: Vectors) -> Multivector:
+def slide_axis(algebra: Algebra, u: Vectors, /) -> Multivector:
     """Return the axes e0 ∧ u of prismatic joints, which slide by q u; u of any length.
 
     Examples

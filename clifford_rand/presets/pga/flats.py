@@ -39,7 +39,7 @@ def has_e0(A: Any) -> NDArray[np.bool_]:
 
 
 @specialized()
-def norm(A: Multivector) -> Any:
+def norm(A: Multivector, /) -> Any:
     """Return the norms sqrt(⟨A ~A⟩_0): the lengths of the parts without e0. 0 for ideal elements.
 
     Examples
@@ -53,7 +53,7 @@ def norm(A: Multivector) -> Any:
 
 
 @specialized()
-def ideal_norm(A: Multivector) -> Any:
+def ideal_norm(A: Multivector, /) -> Any:
     """Return the lengths of the parts with e0: the length of a `direction`.
 
     Examples
@@ -113,7 +113,7 @@ def _measure(a: Any, b: Any, owner: str, rtol: float | None) -> tuple[Any, Any]:
 
 @specialized()
 @one_batch
-def distance(a: Multivector, b: Multivector, *, rtol: float | None = None) -> Any:
+def distance(a: Multivector, b: Multivector, /, *, rtol: float | None = None) -> Any:
     """Return the least distances between the points of two flats: points, lines, skew or not, planes, any mix.
 
     Parameters
@@ -139,7 +139,7 @@ def distance(a: Multivector, b: Multivector, *, rtol: float | None = None) -> An
 
 @specialized()
 @one_batch
-def is_incident(a: Multivector, b: Multivector, *, rtol: float | None = None, unit: float = 1.0) -> Any:
+def is_incident(a: Multivector, b: Multivector, /, *, rtol: float | None = None, unit: float = 1.0) -> Any:
     """Tell whether two flats have a point in common: a point on a line, two lines that cross, a line in a plane.
 
     Parameters
@@ -163,7 +163,7 @@ def is_incident(a: Multivector, b: Multivector, *, rtol: float | None = None, un
 
 
 @specialized()
-def angle(a: Multivector, b: Multivector) -> Any:
+def angle(a: Multivector, b: Multivector, /) -> Any:
     """Return the angles between two lines, two planes, or a line and a plane.
 
     Flats of one grade: from 0 to π, by their orientations (planes: of the normals). Of two grades: from 0 to π/2.
@@ -205,7 +205,7 @@ def _two(A: Multivector, B: Multivector, owner: str) -> tuple[Any, Any]:
 
 
 @specialized()
-def project(A: Multivector, B: Multivector) -> Multivector:
+def project(A: Multivector, B: Multivector, /) -> Multivector:
     """Return (A · B) B⁻¹, the orthogonal projection of a flat A onto a flat B; · is the fat dot.
 
     Of a flat A of at least B's grade it is the image: the foot of a point in a plane or on a line, the shadow of a line
@@ -248,7 +248,7 @@ def project(A: Multivector, B: Multivector) -> Multivector:
 
 
 @specialized()
-def reject(A: Multivector, B: Multivector) -> Multivector:
+def reject(A: Multivector, B: Multivector, /) -> Multivector:
     """Return A - project(A, B), what an orthogonal projection takes away.
 
     Of a point it is the ideal point from its foot to it, whose length is the distance times the weight; of a plane and
@@ -288,7 +288,7 @@ def _projected(A: Any, B: Any, owner: str) -> Any:
 
 
 @specialized()
-def meet(A: Multivector, B: Multivector) -> Multivector:
+def meet(A: Multivector, B: Multivector, /) -> Multivector:
     """Return A ∧ B, what two flats have in common: two planes in a line, a plane and a line in a point.
 
     Parallel ones meet in an ideal element. It is 0 where flats meet that need not, such as two lines of space that
@@ -306,7 +306,7 @@ def meet(A: Multivector, B: Multivector) -> Multivector:
 
 
 @specialized()
-def join(A: Multivector, B: Multivector) -> Multivector:
+def join(A: Multivector, B: Multivector, /) -> Multivector:
     """Return A & B, the flat that holds two flats: two points and their line, a point, a line and their plane.
 
     It is 0 where a smaller flat holds both, such as the plane of two lines that cross. That one then is

@@ -19,7 +19,7 @@ CLOSED = 4  # n up to which ⟨~M M⟩_4 squares to a number
 
 
 @specialized()
-def normalized(M: Multivector) -> Multivector:
+def normalized(M: Multivector, /) -> Multivector:
     """Return M (~M M)^{-1/2}, so that M ~M = 1 to rounding: motors, reflections, flats, even or odd elements of any n.
 
     ~M M = s + q is a Study number for n ≤ 4, q of grade 4 with q² = t a number (0 for n = 3, where q = p e0123):
@@ -145,7 +145,7 @@ class Screw(NamedTuple):
 
 
 @specialized()
-def screw(M: Multivector, *, rtol: float | None = None) -> Screw:
+def screw(M: Multivector, /, *, rtol: float | None = None) -> Screw:
     """Return the axis, the angle and the shift of motors of space (Chasles): ``motor(alg, *screw(M))`` is M or -M.
 
     With M = (1 - e0 t/2) R, R = cos(θ/2) - sin(θ/2) u* and u* the line through the origin along u, the shift is t·u,

@@ -63,7 +63,7 @@ def timelike(p: Any, name: str, owner: str) -> tuple[NDArray[Any], NDArray[Any]]
 
 @specialized(x=1)
 @one_batch
-def event(algebra: Algebra, t: ArrayLike, x: ArrayLike) -> Multivector:
+def event(algebra: Algebra, t: ArrayLike, x: ArrayLike, /) -> Multivector:
     """Return the vectors t g0 + x_1 g1 + x_2 g2 + x_3 g3 of times (...) and places (..., 3).
 
     Examples
@@ -80,7 +80,7 @@ def event(algebra: Algebra, t: ArrayLike, x: ArrayLike) -> Multivector:
 
 
 @specialized(velocity=1)
-def four_velocity(algebra: Algebra, velocity: ArrayLike) -> Multivector:
+def four_velocity(algebra: Algebra, /, velocity: ArrayLike) -> Multivector:
     """Return the unit vectors γ (g0 + v_i g_i) of velocities (..., 3).
 
     Examples
@@ -96,7 +96,7 @@ def four_velocity(algebra: Algebra, velocity: ArrayLike) -> Multivector:
 
 
 @specialized(velocity=1)
-def boost(algebra: Algebra, velocity: ArrayLike) -> Multivector:
+def boost(algebra: Algebra, /, velocity: ArrayLike) -> Multivector:
     """Return the rotors exp(α v̂/2), tanh α = |v|, v̂ = v_i σ_i/|v|: boosts that take g0 to γ (g0 + v_i g_i).
 
     Boosts of one direction multiply by adding rapidities.
@@ -121,7 +121,7 @@ def boost(algebra: Algebra, velocity: ArrayLike) -> Multivector:
 
 
 @specialized()
-def boost_to(u: Multivector) -> Multivector:
+def boost_to(u: Multivector, /) -> Multivector:
     """Return the boosts L = (1 + u g0)/sqrt(2 (1 + u·g0)) that take g0 to the directions u of timelike vectors.
 
     Examples
@@ -143,7 +143,7 @@ def boost_to(u: Multivector) -> Multivector:
 
 @specialized(axis=1)
 @one_batch
-def rotor(algebra: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
+def rotor(algebra: Algebra, /, axis: ArrayLike, angle: ArrayLike) -> Multivector:
     """Return the rotors exp(-angle/2 I n) about axes (..., 3), right-handed: about the third g1 turns towards g2.
 
     Examples
@@ -168,7 +168,7 @@ def rotor(algebra: Algebra, axis: ArrayLike, angle: ArrayLike) -> Multivector:
 
 
 @specialized()
-def spacetime_split(X: Multivector, observer: Multivector | None = None) -> Multivector:
+def spacetime_split(X: Multivector, /, observer: Multivector | None = None) -> Multivector:
     """Return X u for the unit vector u of an observer (g0): of an event its time x·u and relative place x ∧ u.
 
     References
@@ -190,7 +190,7 @@ def spacetime_split(X: Multivector, observer: Multivector | None = None) -> Mult
 
 @specialized()
 @one_batch
-def time_and_space(x: Multivector, observer: Multivector | None = None) -> tuple[Any, NDArray[Any]]:
+def time_and_space(x: Multivector, /, observer: Multivector | None = None) -> tuple[Any, NDArray[Any]]:
     """Return times (...) and places (..., 3) of events in the frame of g0, or in the boosted one of an observer.
 
     Examples
@@ -210,7 +210,7 @@ def time_and_space(x: Multivector, observer: Multivector | None = None) -> tuple
 
 
 @specialized()
-def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
+def boost_and_rotation(V: Multivector, /) -> tuple[Multivector, Multivector]:
     """Return L and R with V = L R: a boost and a rotation that leaves g0, of rotors of any positive scale.
 
     V ~V > 0, even, and not reversing time: the proper orthochronous transformations. With L = c + s v̂, c > 0, the part
@@ -240,7 +240,7 @@ def boost_and_rotation(V: Multivector) -> tuple[Multivector, Multivector]:
 
 
 @specialized()
-def rotor_to_lorentz_matrix(V: Multivector) -> NDArray[Any]:
+def rotor_to_lorentz_matrix(V: Multivector, /) -> NDArray[Any]:
     """Return the matrices Λ (..., 4, 4) of versors: V >> x has the components Λ x; ΛᵀηΛ = η = diag(1, -1, -1, -1).
 
     Examples
@@ -253,7 +253,7 @@ def rotor_to_lorentz_matrix(V: Multivector) -> NDArray[Any]:
 
 
 @specialized(F=2)
-def rotor_from_lorentz_matrix(algebra: Algebra, F: ArrayLike, *, rtol: float | None = None) -> Multivector:
+def rotor_from_lorentz_matrix(algebra: Algebra, F: ArrayLike, /, *, rtol: float | None = None) -> Multivector:
     """Return versors V with V >> x of components F x, for every Lorentz transformation: V = L R C.
 
     L is a boost, R a rotation with ⟨R⟩_0 ≥ 0; C is 1 for proper orthochronous F, g0 if F reverses space, g1 g2 g3 if it

@@ -19,7 +19,7 @@ _MAGNETIC = np.array([-1, 1, -1], dtype=np.int8)  # I σ_3 = -g12, I σ_2 = g13,
 
 @specialized(E=1, B=1)
 @one_batch
-def faraday(algebra: Algebra, E: ArrayLike, B: ArrayLike) -> Multivector:
+def faraday(algebra: Algebra, E: ArrayLike, B: ArrayLike, /) -> Multivector:
     """Return the bivectors F = E_i σ_i + B_i I σ_i of electric and magnetic fields (..., 3), both in one unit (c = 1).
 
     References
@@ -50,7 +50,7 @@ def _field(F: Any, owner: str) -> Multivector:
 
 @specialized()
 @one_batch
-def electric_and_magnetic(F: Multivector, observer: Multivector | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
+def electric_and_magnetic(F: Multivector, /, observer: Multivector | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return E and B (..., 3) that g0 measures, or another observer in the frame that is boosted to it.
 
     Parameters
@@ -77,7 +77,7 @@ def electric_and_magnetic(F: Multivector, observer: Multivector | None = None) -
 
 
 @specialized()
-def field_invariants(F: Multivector) -> tuple[Any, Any]:
+def field_invariants(F: Multivector, /) -> tuple[Any, Any]:
     """Return E² - B² and E·B, which are the same for all observers: F² = E² - B² + 2 E·B I.
 
     Both vanish for a plane wave.
@@ -93,7 +93,7 @@ def field_invariants(F: Multivector) -> tuple[Any, Any]:
 
 
 @specialized()
-def energy_momentum(F: Multivector, a: Multivector) -> Multivector:
+def energy_momentum(F: Multivector, a: Multivector, /) -> Multivector:
     """Return T(a) = -F a F/2, vectors: the flow of energy and momentum through the hyperplane orthogonal to a.
 
     T(g0) = (E² + B²)/2 g0 + (E × B)_i g_i. T is symmetric, a·T(b) = T(a)·b, and without a trace.
@@ -115,7 +115,7 @@ def energy_momentum(F: Multivector, a: Multivector) -> Multivector:
 
 
 @specialized()
-def stress_energy_tensor(F: Multivector) -> NDArray[Any]:
+def stress_energy_tensor(F: Multivector, /) -> NDArray[Any]:
     """Return T^{μν} = g^μ·T(g^ν), (..., 4, 4): energy density [0, 0], Poynting's vector [0, 1:], stress [1:, 1:].
 
     The momentum flow [i, j] is (E² + B²)/2 δ_ij - E_i E_j - B_i B_j, minus Maxwell's stress tensor.
@@ -135,7 +135,7 @@ def stress_energy_tensor(F: Multivector) -> NDArray[Any]:
 
 
 @specialized()
-def lorentz_force(F: Multivector, u: Multivector, charge: ArrayLike = 1.0) -> Multivector:
+def lorentz_force(F: Multivector, u: Multivector, /, charge: ArrayLike = 1.0) -> Multivector:
     """Return q F·u, the change of momentum in proper time of a charge q with four-velocity u.
 
     It is q γ (E·v g0 + (E + v × B)_i g_i).
@@ -179,7 +179,7 @@ def rapidity(velocity: ArrayLike) -> NDArray[Any]:
 
 
 @specialized(w=1)
-def velocity_of_rapidity(w: ArrayLike) -> NDArray[Any]:
+def velocity_of_rapidity(w: ArrayLike, /) -> NDArray[Any]:
     """Return the velocities tanh(|w|) w/|w| (..., 3) of rapidities.
 
     Examples
@@ -194,7 +194,7 @@ def velocity_of_rapidity(w: ArrayLike) -> NDArray[Any]:
 
 
 @specialized()
-def velocity(p: Multivector) -> NDArray[Any]:
+def velocity(p: Multivector, /) -> NDArray[Any]:
     """Return the velocities x/t (..., 3) of timelike vectors: four-velocities, momenta, steps between events.
 
     Examples
@@ -210,7 +210,7 @@ def velocity(p: Multivector) -> NDArray[Any]:
 
 @specialized(u=1, v=1)
 @one_batch
-def add_velocities(u: ArrayLike, v: ArrayLike) -> NDArray[Any]:
+def add_velocities(u: ArrayLike, v: ArrayLike, /) -> NDArray[Any]:
     """Return the velocities u ⊕ v of what has velocity v in a frame that moves with u.
 
     (u + v/γ_u + γ_u/(1 + γ_u) (u·v) u) / (1 + u·v), the velocity of L_u >> four_velocity(v); it is not commutative, and
@@ -233,7 +233,7 @@ def add_velocities(u: ArrayLike, v: ArrayLike) -> NDArray[Any]:
 
 
 @specialized()
-def interval(first: Multivector, second: Multivector) -> Any:
+def interval(first: Multivector, second: Multivector, /) -> Any:
     """Return the squares (second - first)²: > 0 timelike, 0 lightlike, < 0 spacelike.
 
     Examples
