@@ -310,6 +310,7 @@ class Algebra(Space):
 
     def random_multivector(
         self,
+        *,
         rng: np.random.Generator | int | None = None,
         shape: int | tuple[int, ...] = (),
         grades: int | Iterable[int] | None = None,
@@ -328,7 +329,7 @@ class Algebra(Space):
 
         Examples
         --------
-        >>> cr.Algebra(3).random_multivector(0, shape=5, grades=2)
+        >>> cr.Algebra(3).random_multivector(rng=0, shape=5, grades=2)
         <Multivector batch of Algebra(3): shape=(5,), grades=(2,), dtype=float64>
          [0] 0.12573022*e12 - 0.13210486*e13 + 0.64042265*e23
          [1] 0.10490012*e12 - 0.53566937*e13 + 0.36159505*e23

@@ -93,7 +93,7 @@ class PrincipalAngleDistribution:
         return angles
 
     def cdf(
-        self, angle: ArrayLike, which: str = "largest", *, n_samples: int = 9999,
+        self, angle: ArrayLike, *, which: str = "largest", n_samples: int = 9999,
         rng: np.random.Generator | int | None = None,
     ) -> Any:  # fmt: skip
         r"""Return the probability that the smallest or the largest angle is at most ``angle``.
@@ -124,7 +124,7 @@ class PrincipalAngleDistribution:
         return np.searchsorted(values, angle, side="right") / len(values)
 
     def distance_pvalue(
-        self, distance: ArrayLike, kind: str = "geodesic", *, n_samples: int = 9999,
+        self, distance: ArrayLike, *, kind: str = "geodesic", n_samples: int = 9999,
         rng: np.random.Generator | int | None = None,
     ) -> Any:  # fmt: skip
         """Return the probability that two uniform subspaces are at most this far apart: small where they are related.

@@ -77,7 +77,7 @@ class Blade(Relations):
         """Return the same blade with factors that are orthonormal in coordinates, and its volume in ``log_scale``."""
         return self._make(*self._frame)
 
-    def normalized(self, rtol: float | None = None) -> Self:
+    def normalized(self, *, rtol: float | None = None) -> Self:
         """Return the blade divided by its norm; an error for zero and null blades, see `is_null`.
 
         Examples
@@ -86,7 +86,7 @@ class Blade(Relations):
         >>> round(float(A.norm()), 12), A.isclose(cr.Blade([[0.6, 0.8]]))
         (1.0, True)
         """
-        if np.any(self.is_null(rtol)):
+        if np.any(self.is_null(rtol=rtol)):
             raise fail("blade", "normalized", "of non-zero norm", describe("a blade that is zero or null"))
         return self._times(1.0, -self.log_norm())
 
@@ -164,7 +164,7 @@ class Blade(Relations):
         return self.algebra.new(keys_of_grades(d, (k,)), values)
 
     @classmethod
-    def from_multivector(cls, A: Any, /, rtol: float = 1e-9) -> Self:
+    def from_multivector(cls, A: Any, /, *, rtol: float = 1e-9) -> Self:
         """Return the blade of a multivector that is one, with factors orthonormal in coordinates.
 
         Parameters
@@ -199,10 +199,10 @@ class Blade(Relations):
                 ) from None
         if not np.isfinite(A.coefficients).all():
             raise fail("A", owner, "finite", describe("NaN or infinite coefficients"))
-        if not np.all(A.is_blade(rtol)):
+        if not np.all(A.is_blade(rtol=rtol)):
             hint = "Zero and sums of blades have no factors."
             raise fail("A", owner, f"a blade, a wedge of vectors, to rtol = {relative(A.dtype, rtol):g}", A, hint)
-        size, vectors = A.factorize_blade(rtol)
+        size, vectors = A.factorize_blade(rtol=rtol)
         size = np.asarray(size, dtype=np.float64)
         rows = [vector.values for vector in vectors]
         factors = np.stack(rows, axis=-2) if rows else np.zeros((*A.shape, 0, A.algebra.d), dtype=A.dtype)

@@ -233,13 +233,13 @@ class LargeBlade:
         P, Q = self._subspaces(b, "principal_angles")
         return P.principal_angles(Q) if self.grade <= b.grade else Q.principal_angles(P)
 
-    def distance(self, b: Any, /, kind: str = "geodesic") -> float:
+    def distance(self, b: Any, /, *, kind: str = "geodesic") -> float:
         """Return a distance of two subspaces of one dimension; the kinds are those of `Blade.distance`.
 
         Examples
         --------
         >>> A, B = cr.LargeBlade([[1.0, 0]]), cr.LargeBlade([[1.0, 1.0]])
-        >>> round(A.distance(B), 6), round(A.distance(B, "chordal"), 6)
+        >>> round(A.distance(B), 6), round(A.distance(B, kind="chordal"), 6)
         (0.785398, 0.707107)
         """
         check_choice(kind, "kind", "distance", tuple(DISTANCES))
@@ -251,7 +251,7 @@ class LargeBlade:
         if other.grade != self.grade:
             raise fail("b", owner, f"of grade {self.grade}", describe(f"a blade of grade {other.grade}"))
 
-    def log(self, b: Any, /, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    def log(self, b: Any, /, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the tangent (k, d) of the shortest geodesic from this subspace to ``b``, or write it to ``out``.
 
         See `Blade.log`. Two passes over the rows of both; rows of float32 give a tangent of float32.
@@ -283,7 +283,7 @@ class LargeBlade:
             raise fail("tangent", "exp", f"of shape {(self.grade, self.d)}", describe(f"shape {rows.shape}"))
         return self._of(exp_of_rows(factored, rows))
 
-    def intersection(self, b: Any, /, rtol: float = 1e-9) -> Self:
+    def intersection(self, b: Any, /, *, rtol: float = 1e-9) -> Self:
         """Return the blade of the directions of this subspace that lie in that of ``b``; of length 1 and of no sign.
 
         Parameters
@@ -308,7 +308,7 @@ class LargeBlade:
         rows, inverse = P.frame
         return self._of(Combined(turn.T[sine <= self._limit(b, rtol, "intersection")] @ inverse, rows))
 
-    def contains(self, x: Any, /, rtol: float = 1e-9) -> Any:
+    def contains(self, x: Any, /, *, rtol: float = 1e-9) -> Any:
         """Tell whether vectors (n, d), or the subspace of a blade, lie in this one, as `Blade.contains`.
 
         Their sines are at most ``rtol``, at least 256 eps. The vector 0 lies in every subspace.
@@ -346,7 +346,7 @@ class LargeBlade:
         factored = self._subspace("coordinates")
         return factored.coordinates(self._vectors(X, "coordinates"))
 
-    def projection_of(self, X: ArrayLike | Any, /, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    def projection_of(self, X: ArrayLike | Any, /, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the orthogonal projections (n, d) of vectors (n, d) on the subspace.
 
         Parameters
@@ -365,7 +365,7 @@ class LargeBlade:
         weights = factored.coordinates(self._vectors(X, "projection_of")) @ inverse
         return written(Combined(weights, rows), out, "projection_of")
 
-    def rejection_of(self, X: ArrayLike | Any, /, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    def rejection_of(self, X: ArrayLike | Any, /, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the parts (n, d) of vectors (n, d) orthogonal to the subspace; see `projection_of`.
 
         They are orthogonal to rounding of their own length, however near the subspace the vectors are.
@@ -386,7 +386,7 @@ class LargeBlade:
             vectors = Sum(1.0, vectors, -factored.coordinates(vectors) @ inverse, rows)
         return vectors
 
-    def orthonormal_basis(self, out: NDArray[Any] | None = None) -> NDArray[Any]:
+    def orthonormal_basis(self, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return orthonormal rows (k, d) of the subspace, in the orientation and dtype of the blade, or in ``out``.
 
         Examples

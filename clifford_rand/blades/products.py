@@ -168,7 +168,7 @@ class Products(Storage):
         """Return the logarithm of the volume in coordinates, whatever the metric; float64, -inf for zero."""
         return self._volume[1][()]
 
-    def is_null(self, rtol: float | None = None) -> Any:
+    def is_null(self, *, rtol: float | None = None) -> Any:
         """Tell whether the metric is singular on the blade's subspace, so that the norm is 0 and there is no inverse.
 
         True if the smallest singular value of q_iᵀ G q_j, q orthonormal in coordinates, is at most ``rtol`` times the

@@ -26,7 +26,7 @@ from clifford_rand.geometry.subspaces import outside
 class Relations(Products):
     """Relations of two subspaces, in coordinates; only projection and rejection use the metric."""
 
-    def contains(self, x: Any, /, rtol: float = 1e-9) -> Any:
+    def contains(self, x: Any, /, *, rtol: float = 1e-9) -> Any:
         """Tell whether vectors (..., d), or the subspace of a blade, lie in the blade's subspace.
 
         Parameters
@@ -51,7 +51,7 @@ class Relations(Products):
         limit = relative(np.result_type(self.factors, array), rtol)
         return truth(rest <= limit * np.linalg.norm(rows[..., 0, :], axis=-1))
 
-    def span(self, b: Any, /, rtol: float = 1e-9) -> Self:
+    def span(self, b: Any, /, *, rtol: float = 1e-9) -> Self:
         """Return the blade of the sum of two subspaces; no metric is used.
 
         With A = A'∧M and B = M∧B', span J and intersection M are scaled so that J = A'∧M∧B'. J has length 1 in
@@ -73,7 +73,7 @@ class Relations(Products):
         """
         return self._span_and_intersection(b, rtol, "span")[0]
 
-    def intersection(self, b: Any, /, rtol: float = 1e-9) -> Self:
+    def intersection(self, b: Any, /, *, rtol: float = 1e-9) -> Self:
         """Return the blade of the intersection of two subspaces, scaled as `span` says; no metric is used.
 
         M = A ∨ B where the span is I; M is a scalar with M span(A, B) = A ∧ B where the subspaces share no vector.
@@ -125,7 +125,7 @@ class Relations(Products):
         P, Q, dtype = self._frames(b, "principal_angles")
         return principal_angles(P.basis, Q.basis).astype(dtype)
 
-    def distance(self, b: Any, /, kind: str = "geodesic") -> Any:
+    def distance(self, b: Any, /, *, kind: str = "geodesic") -> Any:
         r"""Return a distance of two subspaces of one dimension, by their principal angles θ in coordinates.
 
         Parameters
@@ -144,7 +144,7 @@ class Relations(Products):
         Examples
         --------
         >>> A, B = cr.Blade([[1.0, 0]]), cr.Blade([[1.0, 1.0]])
-        >>> round(float(A.distance(B)), 6), round(float(A.distance(B, "chordal")), 6)
+        >>> round(float(A.distance(B)), 6), round(float(A.distance(B, kind="chordal")), 6)
         (0.785398, 0.707107)
         """
         check_choice(kind, "kind", "distance", tuple(DISTANCES))
@@ -233,7 +233,7 @@ class Relations(Products):
         cosine, sine = exp_weights(gram)
         return self._make(cosine @ P + sine @ rows, sign, 0.0, np.result_type(self.factors, array))
 
-    def is_parallel(self, b: Any, /, rtol: float = 1e-9) -> Any:
+    def is_parallel(self, b: Any, /, *, rtol: float = 1e-9) -> Any:
         """Tell whether two blades have one subspace, to sines of ``rtol``, whatever their size and orientation.
 
         Blades of different grades are not parallel; zero has no subspace, and is an error.
@@ -243,7 +243,7 @@ class Relations(Products):
             return truth(np.zeros(np.broadcast_shapes(self.shape, b.shape)))
         return truth((sines(P.basis, Q.basis) <= relative(dtype, rtol)).all(axis=-1))
 
-    def isclose(self, b: Any, /, rtol: float = 1e-9) -> Any:
+    def isclose(self, b: Any, /, *, rtol: float = 1e-9) -> Any:
         """Compare as oriented blades with size: |a - b| ≤ rtol · max(|a|, |b|), lengths in coordinates.
 
         Other factors of the same blade are equal. No components are formed: with α, β the volumes and θ the principal
@@ -272,7 +272,7 @@ class Relations(Products):
 
     # ---- orthogonal projection, in any metric
 
-    def projection_of(self, X: ArrayLike, /, rtol: float | None = None) -> NDArray[Any]:
+    def projection_of(self, X: ArrayLike, /, *, rtol: float | None = None) -> NDArray[Any]:
         """Return the orthogonal projections of vectors on the blade's subspace.
 
         Parameters
@@ -294,7 +294,7 @@ class Relations(Products):
         """
         return self._moved(X, "projection_of", rtol, reject=False)
 
-    def rejection_of(self, X: ArrayLike, /, rtol: float | None = None) -> NDArray[Any]:
+    def rejection_of(self, X: ArrayLike, /, *, rtol: float | None = None) -> NDArray[Any]:
         """Return the parts of vectors orthogonal to the blade's subspace, x - projection of x.
 
         In Euclidean space they are orthogonal to rounding of their own length, however near the subspace they are.
@@ -302,7 +302,7 @@ class Relations(Products):
         """
         return self._moved(X, "rejection_of", rtol, reject=True)
 
-    def project(self, b: Any, /, rtol: float | None = None) -> Self:
+    def project(self, b: Any, /, *, rtol: float | None = None) -> Self:
         """Return the projection of this blade on the subspace of the blade ``b``, as `Multivector.project`.
 
         It is the outermorphism of the projection of vectors, so zero where these become dependent. Scalars stay.
@@ -320,7 +320,7 @@ class Relations(Products):
         """
         return self._mapped(b, "project", rtol)
 
-    def reject(self, b: Any, /, rtol: float | None = None) -> Self:
+    def reject(self, b: Any, /, *, rtol: float | None = None) -> Self:
         """Return the rejection of this blade from the subspace of ``b``, as `Multivector.reject`.
 
         reject(a) ∧ b = a ∧ b: the outermorphism of the rejection of vectors. Scalars stay.
@@ -353,7 +353,7 @@ class Relations(Products):
         Q, metric = self._frame.basis, self.algebra.form
         if is_euclidean(metric):
             return np.asarray(rows @ Q.swapaxes(-1, -2))
-        if np.any(self.is_null(rtol)):
+        if np.any(self.is_null(rtol=rtol)):
             rule = "not null: the metric must not be singular on its subspace"
             raise fail("blade", owner, rule, describe("a null blade"), "There is no orthogonal projection on it.")
         lower = lowered(metric, Q)[0].swapaxes(-1, -2)

@@ -202,7 +202,7 @@ class LargeVersor:
         weights = solve_triangular(upper, products.T, check_finite=False).T if self.n_vectors else products
         return Sum(sign, X, -sign * weights, rows)
 
-    def sandwich(self, X: Any, /, out: NDArray[Any] | None = None, *, twisted: bool = False) -> Any:
+    def sandwich(self, X: Any, /, *, out: NDArray[Any] | None = None, twisted: bool = False) -> Any:
         """Return V X V⁻¹ of vectors (n, d), of a blade or of another versor; also ``V >> X``. |V| does not count.
 
         Parameters
@@ -254,7 +254,7 @@ class LargeVersor:
 
     # ---- matrices
 
-    def vector_matrix(self, out: NDArray[Any] | None = None, *, twisted: bool = False) -> NDArray[Any]:
+    def vector_matrix(self, *, out: NDArray[Any] | None = None, twisted: bool = False) -> NDArray[Any]:
         """Return the orthogonal matrix (d, d) of x ↦ V x V⁻¹, or write it to ``out``; see `sandwich`.
 
         Examples

@@ -129,7 +129,7 @@ class Coordinates:
         self.inverse_gram = fields.simplified(self, inverse_matrix(self.gram))
 
     @classmethod
-    def named(cls, name: str, frame: str = "unit", **options: Any) -> "Coordinates":
+    def named(cls, name: str, *, frame: str = "unit", **options: Any) -> "Coordinates":
         """Return well-known coordinates of the plane or of space, by default with unit vectors, right-handed.
 
         Parameters

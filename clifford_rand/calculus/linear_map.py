@@ -138,7 +138,7 @@ class LinearMap:
 
     __hash__ = None  # type: ignore[assignment]  # equal numbers of two dtypes would need equal hashes
 
-    def isclose(self, other: "LinearMap", /, rtol: float = 1e-9) -> Any:
+    def isclose(self, other: "LinearMap", /, *, rtol: float = 1e-9) -> Any:
         """Compare matrices to rounding, relative to the largest entry of either; True or an array over the batch.
 
         Examples

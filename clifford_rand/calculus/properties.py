@@ -90,7 +90,7 @@ def bivector(f: Any) -> Multivector:
     return f.algebra.multivector(np.ascontiguousarray(skew[..., upper[0], upper[1]]), 2) / 2
 
 
-def is_symmetric(f: Any, rtol: float = 1e-9) -> bool:
+def is_symmetric(f: Any, *, rtol: float = 1e-9) -> bool:
     """Tell whether f̄ = f for all maps of the batch, to rounding for floats.
 
     Examples
@@ -102,7 +102,7 @@ def is_symmetric(f: Any, rtol: float = 1e-9) -> bool:
     return _near(f.matrix, _own_adjoint(f, "is_symmetric").matrix, rtol, "is_symmetric")
 
 
-def is_skew(f: Any, rtol: float = 1e-9) -> bool:
+def is_skew(f: Any, *, rtol: float = 1e-9) -> bool:
     """Tell whether f̄ = -f for all maps of the batch, to rounding for floats.
 
     Examples
@@ -114,7 +114,7 @@ def is_skew(f: Any, rtol: float = 1e-9) -> bool:
     return _near(f.matrix, -_own_adjoint(f, "is_skew").matrix, rtol, "is_skew")
 
 
-def is_isometry(f: Any, rtol: float = 1e-9) -> bool:
+def is_isometry(f: Any, *, rtol: float = 1e-9) -> bool:
     """Tell whether f(a) · f(b) = a · b for all maps of the batch, in any metric: Fᵀ G' F = G.
 
     Examples
@@ -189,7 +189,7 @@ class Eigenblade:
     eigenvalues: tuple[Any, ...]
 
 
-def eigenblades(f: Any, rtol: float | None = None) -> list[Eigenblade]:
+def eigenblades(f: Any, *, rtol: float | None = None) -> list[Eigenblade]:
     """Return blades B_1, …, B_m with f(B_i) = factor_i B_i, which together span the space: their wedge is not zero.
 
     Parameters
@@ -230,7 +230,7 @@ def eigenblades(f: Any, rtol: float | None = None) -> list[Eigenblade]:
     entries = f.matrix.ravel().tolist()
     if f.matrix.dtype == object and any(isinstance(entry, float) for entry in entries):
         if not any(map(is_symbolic, entries)):
-            return eigenblades(f.astype(np.float64), rtol)
+            return eigenblades(f.astype(np.float64), rtol=rtol)
         hint = "Write them as fractions, as sympy.nsimplify does."
         raise fail("f", "eigenblades", "a map of exact numbers and symbols", describe("floats beside symbols"), hint)
     if f.matrix.dtype == object:

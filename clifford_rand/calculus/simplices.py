@@ -70,6 +70,7 @@ class SimplicialChain:
         algebra: Algebra,
         points: ArrayLike | Multivector,
         simplices: ArrayLike | None = None,
+        *,
         weights: ArrayLike | None = None,
     ) -> None:
         if not isinstance(algebra, Algebra):
@@ -129,7 +130,7 @@ class SimplicialChain:
             simplices.append(corner[:, None] + steps)
             swaps = sum(order[i] > order[j] for i in range(d) for j in range(i + 1, d))
             weights.append(np.full(len(corner), (-1) ** swaps))
-        return cls(algebra, points, np.concatenate(simplices), np.concatenate(weights))
+        return cls(algebra, points, np.concatenate(simplices), weights=np.concatenate(weights))
 
     @property
     def k(self) -> int:
@@ -157,7 +158,7 @@ class SimplicialChain:
         images = function(self.algebra.vector(self.points))
         if not isinstance(images, Multivector) or images.grades != (1,) or images.shape != (len(self.points),):
             raise fail("function", "map", "one of vectors whose values are vectors", describe(repr(images)))
-        return SimplicialChain(images.algebra, images, self.simplices, self.weights)
+        return SimplicialChain(images.algebra, images, self.simplices, weights=self.weights)
 
     def boundary(self) -> "SimplicialChain":
         """Return the chain of (k-1)-simplices that bounds this one: inner faces cancel.
@@ -189,7 +190,7 @@ class SimplicialChain:
         unique, place = np.unique(sorted_faces, axis=0, return_inverse=True)
         total = np.zeros(len(unique), dtype=np.int64)
         np.add.at(total, place.reshape(-1), signs * np.concatenate(weights))
-        return SimplicialChain(self.algebra, self.points, unique[total != 0], total[total != 0])
+        return SimplicialChain(self.algebra, self.points, unique[total != 0], weights=total[total != 0])
 
     def directed_measure(self) -> Multivector:
         """Return w (x_1 - x_0) ∧ … ∧ (x_k - x_0)/k! of every simplex: a batch (m,) of k-vectors.

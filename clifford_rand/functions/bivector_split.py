@@ -15,7 +15,7 @@ from clifford_rand.functions.orthogonal_log import invariant_subspace, real_basi
 from clifford_rand.functions.unit_form import LARGEST_DIMENSION, Array, frame_of, span_form, working_dtype
 
 
-def split(B: MV, rtol: float = 1e-9) -> tuple[MV, ...]:
+def split(B: MV, *, rtol: float = 1e-9) -> tuple[MV, ...]:
     """Return simple bivectors B_i with B = Σ B_i and B_i B_j = B_i∧B_j = B_j B_i, so exp(B) = Π exp(B_i).
 
     The planes of the B_i are orthogonal eigenplanes of x ↦ Bx - xB, of eigenvalues ±2λ_i with B_i² = λ_i². Where
@@ -54,7 +54,7 @@ def split(B: MV, rtol: float = 1e-9) -> tuple[MV, ...]:
         return (B,)  # every bivector is simple
     form = span_form(B, LARGEST_DIMENSION)
     if form is not None:
-        return tuple(form.give(part, B) for part in split(form.take(B.sparse()), rtol))
+        return tuple(form.give(part, B) for part in split(form.take(B.sparse()), rtol=rtol))
     work: Any = working_dtype(B, "bivector_split")
     kept: Any = B.dtype if B.dtype.kind in "fc" else work
     keys = keys_of_grades(d, (2,))

@@ -40,7 +40,7 @@ PRODUCT_FROM = 128  # components from which A ~A costs more than the inverse thr
 VERSOR = 64  # units of rounding, relative to the scalar, that the rest of A ~A may have: some rotors have 8
 
 
-def inverse(A: MV, rtol: float | None = None) -> MV:
+def inverse(A: MV, *, rtol: float | None = None) -> MV:
     """Return the inverse A⁻¹, A A⁻¹ = A⁻¹ A = 1, of any multivector that has one, in any metric.
 
     ~A / (A ~A) where that is a scalar (versors, blades); by involutions where at most five basis vectors occur
@@ -80,7 +80,7 @@ def inverse(A: MV, rtol: float | None = None) -> MV:
     if is_exact(A):
         return exact_inverse(A)
     if A.coefficients.dtype.kind == "i":
-        return inverse(as_inexact(A), rtol)
+        return inverse(as_inexact(A), rtol=rtol)
     closed, done = closed_inverse(A) if rtol is None else (None, np.zeros(A.shape, dtype=bool))
     if closed is None or not done.any():
         return _in_general(A, rtol)

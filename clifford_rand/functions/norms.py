@@ -99,7 +99,7 @@ def norm(A: MV) -> Any:
         return np.ldexp(np.sqrt(np.abs(size)), exponent)[()]
 
 
-def normalized(A: MV, rtol: float | None = None) -> MV:
+def normalized(A: MV, *, rtol: float | None = None) -> MV:
     """Return (A ~A)^{-1/2} A where A ~A = s + q, q of grades 4, 8, …, and q² = t a scalar < s²; else A / norm(A).
 
     So U ~U of the result U is 1, or -1 where s < 0: a drifted motor becomes a motor, a versor A / norm(A). With

@@ -114,7 +114,7 @@ class ExampleMultivector(Multivector):
             raise TraceError("it asks whether a multivector of many dimensions, or of mixed grades, is a versor")
         return ((abs(rest) <= limit * abs(n)[..., None]) & (abs(n) > 0)[..., None]).all()
 
-    def is_versor(self, rtol: float = 1e-9) -> Any:
+    def is_versor(self, *, rtol: float = 1e-9) -> Any:
         """Tell whether R ~R is a number, which for even and odd R is enough up to d = 5."""
         n, rest = self._square()
         return self._is_versor(n, rest, rtol) if rest.size else n != 0
@@ -151,7 +151,7 @@ class ExampleMultivector(Multivector):
         """Return √|⟨A ~A⟩_0|."""
         return np.sqrt(abs(self.norm_squared()))
 
-    def normalized(self, rtol: Any = None) -> Any:
+    def normalized(self, *, rtol: Any = None) -> Any:
         """Return A (A ~A)^{-1/2} on the keys of A."""
         return self._by_terms("normalized").on_keys(self.keys)
 

@@ -25,7 +25,7 @@ from clifford_rand.geometry.versors import RTOL, is_versor
 ISOTROPIC = 1e-6  # squares of unit directions below this are too near to null to divide by
 
 
-def factorize(A: MV, rtol: float = 1e-9) -> tuple[Any, list[MV]]:
+def factorize(A: MV, *, rtol: float = 1e-9) -> tuple[Any, list[MV]]:
     """Return `factorize_blade` for a blade, and `factorize_versor` for a versor that is not a blade.
 
     Raises
@@ -40,14 +40,14 @@ def factorize(A: MV, rtol: float = 1e-9) -> tuple[Any, list[MV]]:
     (3, 2)
     """
     rtol = check_tolerance(rtol, 1e-9, "factorize")
-    if np.all(is_blade(A, rtol)):
-        return factorize_blade(A, rtol)
-    if not np.all(is_versor(A, rtol)):
+    if np.all(is_blade(A, rtol=rtol)):
+        return factorize_blade(A, rtol=rtol)
+    if not np.all(is_versor(A, rtol=rtol)):
         raise fail("A", "factorize", "a blade or a versor", describe(f"{A!r}, which is neither"))
     return factorize_versor(A)
 
 
-def factorize_blade(A: MV, rtol: float = 1e-9) -> tuple[Any, list[MV]]:
+def factorize_blade(A: MV, *, rtol: float = 1e-9) -> tuple[Any, list[MV]]:
     """Return (s, [a_1, …, a_k]) with A = s a_1 ∧ ⋯ ∧ a_k, s ≥ 0 and a_1, …, a_k orthonormal in coordinates.
 
     No metric is used, so null blades have factors too. Fractions and symbols: s is the first coefficient of A that
@@ -115,7 +115,7 @@ def _factorize_exactly(A: Any, k: int) -> tuple[Any, list[Any]]:
     return size, vectors
 
 
-def factorize_versor(A: MV, rtol: float = 1e-12) -> tuple[Any, list[MV]]:
+def factorize_versor(A: MV, *, rtol: float = 1e-12) -> tuple[Any, list[MV]]:
     """Return (s, [a_1, …, a_k]) with A = s a_1 a_2 ⋯ a_k and a_i² = ±1 (1 for complex coefficients).
 
     Parameters
@@ -144,7 +144,7 @@ def factorize_versor(A: MV, rtol: float = 1e-12) -> tuple[Any, list[MV]]:
     if is_exact(A):
         raise fail("A", "factorize_versor", "numeric", describe("fractions or symbols"), "Convert with astype(float).")
     rtol = check_tolerance(rtol, 1e-12, "factorize_versor")
-    if not np.all(is_versor(A, max(RTOL, rtol))):
+    if not np.all(is_versor(A, rtol=max(RTOL, rtol))):
         raise _no_versor(A)
     A = as_inexact(A)
     values, scale = unit_scale(A.coefficients, "factorize_versor")

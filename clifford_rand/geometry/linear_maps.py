@@ -188,7 +188,7 @@ def _matrix(A: Any, owner: str, *, left: bool) -> NDArray[Any]:
     return matrix
 
 
-def from_left_matrix(algebra: Any, M: ArrayLike, /, rtol: float = 1e-9) -> Any:
+def from_left_matrix(algebra: Any, M: ArrayLike, /, *, rtol: float = 1e-9) -> Any:
     """Return A with ``A.left_matrix()`` equal to M (..., 2^d, 2^d), to ``rtol`` of its largest entry.
 
     Raises
@@ -205,7 +205,7 @@ def from_left_matrix(algebra: Any, M: ArrayLike, /, rtol: float = 1e-9) -> Any:
     return _from_matrix(algebra, M, rtol, "from_left_matrix", left_matrix, "X ↦ A X")
 
 
-def from_right_matrix(algebra: Any, M: ArrayLike, /, rtol: float = 1e-9) -> Any:
+def from_right_matrix(algebra: Any, M: ArrayLike, /, *, rtol: float = 1e-9) -> Any:
     """Return A with ``A.right_matrix()`` equal to M, of X ↦ X A: see `from_left_matrix`.
 
     Examples

@@ -228,7 +228,7 @@ def _layout(algebra: Any, basis: object, owner: str) -> tuple[tuple[int, ...], s
     return signature, chosen, (2, size, size) if d % 2 and chosen == "blocks" else (size, size)
 
 
-def spinor_matrix(A: MV, basis: str | None = None) -> NDArray[Any]:
+def spinor_matrix(A: MV, *, basis: str | None = None) -> NDArray[Any]:
     """Return A as a complex matrix on spinors: products become matrix products.
 
     (..., 2^m, 2^m) for d = 2m, and for d = 2m + 1 if I² = -1, where I is i: in `Algebra(3)` e_i is the Pauli matrix
@@ -280,7 +280,7 @@ def spinor_matrix(A: MV, basis: str | None = None) -> NDArray[Any]:
     return np.asarray(matrix, dtype=np.result_type(dense, np.complex64))
 
 
-def from_spinor_matrix(algebra: Any, M: ArrayLike, /, rtol: float = 1e-9, basis: str | None = None) -> Any:
+def from_spinor_matrix(algebra: Any, M: ArrayLike, /, *, rtol: float = 1e-9, basis: str | None = None) -> Any:
     """Return A with ``A.spinor_matrix(basis)`` equal to M, of the shape that it has.
 
     Every complex matrix is one. The coefficients are real where I is i, and where their imaginary parts are at most

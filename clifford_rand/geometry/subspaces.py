@@ -107,7 +107,7 @@ def scatter_keys(d: int, grades: tuple[int, ...], live: list[int]) -> Keys:
     return keys_of_masks(d, tuple(sum(1 << live[i] for i in range(len(live)) if int(m) >> i & 1) for m in keys.masks))
 
 
-def is_blade(A: MV, rtol: float = 1e-9) -> Any:
+def is_blade(A: MV, *, rtol: float = 1e-9) -> Any:
     """Tell whether A is a blade, a wedge of vectors, other than zero: a bool, or an array of them over the batch.
 
     No metric is used: null blades are blades.
@@ -186,7 +186,7 @@ def _subspace(
 
 
 @one_batch
-def span(A: MV, B: Any, /, rtol: float = 1e-9) -> MV:
+def span(A: MV, B: Any, /, *, rtol: float = 1e-9) -> MV:
     """Return the span of two blades: the blade of the sum of their subspaces. No metric is used.
 
     With A = A' ∧ M and B = M ∧ B', span J and intersection M are scaled so that J = A' ∧ M ∧ B'. J has length 1 in
@@ -211,7 +211,7 @@ def span(A: MV, B: Any, /, rtol: float = 1e-9) -> MV:
 
 
 @one_batch
-def intersection(A: MV, B: Any, /, rtol: float = 1e-9) -> MV:
+def intersection(A: MV, B: Any, /, *, rtol: float = 1e-9) -> MV:
     """Return the intersection of two blades: the blade of the intersection of their subspaces. No metric is used.
 
     Scaled as `span` says: M = A ∨ B where the span is I, and a scalar with M span(A, B) = A ∧ B where the subspaces

@@ -96,7 +96,7 @@ def _keeps_vectors(U: Any, limit: float, size: NDArray[Any]) -> NDArray[np.bool_
     return close
 
 
-def is_versor(A: MV, rtol: float = RTOL) -> Any:
+def is_versor(A: MV, *, rtol: float = RTOL) -> Any:
     """Tell whether A is a product of invertible vectors: a bool, or an array of them over the batch.
 
     It is where A is even or odd, invertible, and A x A⁻¹ a vector for all vectors x.

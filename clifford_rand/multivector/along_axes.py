@@ -225,7 +225,7 @@ def isclose(A: Any, B: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
     A, B = like.coerce(A), like.coerce(B)
     if equal_nan and None not in (A, B):
         A, B = _without_common_nan(A, B)
-    return A.isclose(B, rtol, atol)
+    return A.isclose(B, rtol=rtol, atol=atol)
 
 
 def _without_common_nan(A: Any, B: Any) -> tuple[Any, Any]:

@@ -88,7 +88,7 @@ def apart_and_scale(a: NDArray[Any], b: NDArray[Any]) -> tuple[NDArray[Any], NDA
     return apart, scale
 
 
-def isclose(A: MV, other: Any, /, rtol: float = 1e-9, atol: float = 0.0) -> Any:
+def isclose(A: MV, other: Any, /, *, rtol: float = 1e-9, atol: float = 0.0) -> Any:
     """Compare to rounding: max |a - b| ≤ atol + rtol · max(|a|, |b|), maxima over the components.
 
     Parameters
@@ -115,7 +115,7 @@ def isclose(A: MV, other: Any, /, rtol: float = 1e-9, atol: float = 0.0) -> Any:
     rtol = check_number(rtol, "rtol", "isclose", "a number ≥ 0", lambda x: x >= 0)
     atol = check_number(atol, "atol", "isclose", "a number ≥ 0", lambda x: x >= 0)
     if same.__class__ is not A.__class__:  # a tensor
-        return same.isclose(A, rtol, atol)
+        return same.isclose(A, rtol=rtol, atol=atol)
     a, b = aligned(A, same, "isclose")
     if "O" in (a.dtype.kind, b.dtype.kind):
         try:

@@ -201,7 +201,7 @@ class Robot:
         rows = [[*X[3 * i : 3 * i + 3], X[9 + i]] for i in range(3)] + [[zero, zero, zero, zero + 1]]
         return xp.stack([xp.stack(row, -1) for row in rows], -2)
 
-    def jacobian(self, q: Configuration, /, link: str | None = None, frame: str = "space") -> Any:
+    def jacobian(self, q: Configuration, /, link: str | None = None, *, frame: str = "space") -> Any:
         """Return the twists (..., 6, n) of a link for unit velocities: its twist is J v, angular before linear.
 
         Parameters
@@ -235,7 +235,7 @@ class Robot:
         >>> float(pga.Robot(pga.slide_axis(cr.Algebra.pga(3), [[0, 0, 3.0]])).manipulability([0.0]).round(12))
         3.0
         """
-        J = self.jacobian(q, link, "mixed")
+        J = self.jacobian(q, link, frame="mixed")
         xp = namespace(J) if is_tensor(J) else np
         T = xp.matrix_transpose(J)
         det = xp.linalg.det(J @ T if J.shape[-1] >= 6 else T @ J)
@@ -311,7 +311,7 @@ class Robot:
             M = self.forward_kinematics(at, name).coefficients
             left = motor_product(reverse(tuple(np.moveaxis(M, -1, 0))), tuple(np.moveaxis(goal, -1, 0)))
             V = motion_twist(np.stack(left, axis=-1))
-            return V * weights, self.jacobian(at, name, "body") * weights[:, None]
+            return V * weights, self.jacobian(at, name, frame="body") * weights[:, None]
 
         found = search(errors, start, limits, tol, max_iter)
         generator = as_generator(rng, owner)

@@ -127,7 +127,7 @@ class Sketch(ABC):
         check_fits(dtype.itemsize * (r * d + min(r, d) ** 2), "S", "toarray")
         return np.asarray(self @ np.eye(d, dtype=dtype) if d <= r else np.eye(r, dtype=dtype) @ self)
 
-    def redraw(self, rng: np.random.Generator | int | None = None) -> "Sketch":
+    def redraw(self, *, rng: np.random.Generator | int | None = None) -> "Sketch":
         """Return another sketch of the same kind and size, drawn by ``rng``."""
         if not self._arguments:
             raise fail("S", "redraw", "a sketch that can be drawn again", describe(f"{self}"))
@@ -181,7 +181,7 @@ def redraws(S: Sketch, repeats: int) -> Iterator[Sketch]:
     yield S
     for i in range(1, repeats):
         seed: Any = np.random.SeedSequence(S.seed, spawn_key=(i,))
-        yield S.redraw(np.random.default_rng(seed))
+        yield S.redraw(rng=np.random.default_rng(seed))
 
 
 def sketch_rows(blocks: Iterable[Any], S: Sketch) -> Iterator[Any]:

@@ -98,7 +98,7 @@ class SRHT(Sketch):
         self._sample = generator.permutation(self.n_padded)[: self.r]
 
     @staticmethod
-    def suggest_dim(k: int, eps: float = 0.5, delta: float = 0.1, *, d: int) -> int:
+    def suggest_dim(k: int, *, eps: float = 0.5, delta: float = 0.1, d: int) -> int:
         """Return the smallest r of the rule in the notes, at most d', for a subspace of dimension ``k`` of R^d."""
         owner = "SRHT.suggest_dim"
         k, eps, delta = check_accuracy(k, eps, delta, owner)
@@ -261,7 +261,7 @@ class GaussianSketch(Sketch):
         self.shape = (self.r, self.d)
 
     @staticmethod
-    def suggest_dim(k: int, eps: float = 0.5, delta: float = 0.1) -> int:
+    def suggest_dim(k: int, *, eps: float = 0.5, delta: float = 0.1) -> int:
         """Return the smallest r of the rule in the notes, for a subspace of dimension ``k``."""
         k, eps, delta = check_accuracy(k, eps, delta, "GaussianSketch.suggest_dim")
         return math.ceil((math.sqrt(k) + math.sqrt(2 * math.log(2 / delta))) ** 2 / eps**2)

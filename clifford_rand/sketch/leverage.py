@@ -250,7 +250,7 @@ class LeverageSampling(SparseSketch):
         self._set_matrix(csr_array((self._scale, self.rows, np.arange(self.r + 1)), shape=self.shape), 1.0)
 
     @staticmethod
-    def suggest_dim(k: int, eps: float = 0.5, delta: float = 0.1, *, beta: float = 1.0) -> int:
+    def suggest_dim(k: int, *, eps: float = 0.5, delta: float = 0.1, beta: float = 1.0) -> int:
         """Return the smallest r of the rule in the notes, for a matrix of rank ``k``."""
         owner = "LeverageSampling.suggest_dim"
         k, eps, delta = check_accuracy(k, eps, delta, owner)

@@ -111,7 +111,7 @@ class SignColumns(SparseSketch):
         self._set_matrix(csc_array((signs, rows.ravel(), starts), shape=self.shape), 1.0 / math.sqrt(s))
 
     @classmethod
-    def suggest_dim(cls, k: int, eps: float = 0.5, delta: float = 0.1) -> int:
+    def suggest_dim(cls, k: int, *, eps: float = 0.5, delta: float = 0.1) -> int:
         """Return the smallest r of the rule in the notes, for a subspace of dimension ``k``; for every s."""
         k, eps, delta = check_accuracy(k, eps, delta, f"{cls.__name__}.suggest_dim")
         return math.ceil(k * (k + 1) / ((2 * eps - eps**2) ** 2 * delta))

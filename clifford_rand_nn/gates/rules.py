@@ -72,7 +72,7 @@ def volume_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Generato
     lifted = np.hstack([rows, np.ones((len(rows), 1))]) if bias else rows
     if np.linalg.matrix_rank(lifted) < k:
         return _none(data, k)
-    return _products(data, volume_sample(rows, k, m, rng=rng, bias=bias).astype(np.intp), bias)
+    return _products(data, volume_sample(rows, k, size=m, rng=rng, bias=bias).astype(np.intp), bias)
 
 
 def simplex_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Generator) -> Planes:

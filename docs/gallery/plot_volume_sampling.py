@@ -12,7 +12,7 @@ import clifford_rand as cr
 
 rng = np.random.default_rng(0)
 X = np.concatenate([rng.standard_normal((900, 2)) * 0.3, rng.standard_normal((100, 2)) * 2])
-chosen = cr.volume_sample(X, 2, 200, rng=0)
+chosen = cr.volume_sample(X, 2, size=200, rng=0)
 uniform = rng.integers(0, 1000, (200, 2))
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained", sharex=True, sharey=True)
 for ax, rows, title in zip(axes, (uniform, chosen), ("uniform pairs", "pairs by volume"), strict=True):

@@ -38,7 +38,7 @@ def versor(algebra):
 
 def maps(d):
     """Linear maps and norms of one dense multivector."""
-    A = cr.Algebra(d).random_multivector(0)
+    A = cr.Algebra(d).random_multivector(rng=0)
     B, x = A + 1, A.coefficients
     y = np.array(B.coefficients)
     for name in COPIED:
@@ -57,8 +57,8 @@ def maps(d):
 def helpers(d):
     """Other operations, against the geometric product of two dense multivectors, which they should not outlast."""
     algebra = cr.Algebra(d)
-    A = algebra.random_multivector(0)
-    B, R, v = A + 1, versor(algebra), algebra.random_multivector(0, (), 1)
+    A = algebra.random_multivector(rng=0)
+    B, R, v = A + 1, versor(algebra), algebra.random_multivector(rng=0, shape=(), grades=1)
     plane = v ^ algebra.vector(np.ones(d))
     works = {name: lambda name=name: getattr(A, name)(B) for name in PRODUCTS}
     works |= {"cr.wedge(v, A)": lambda: cr.wedge(v, A), "R >> v": lambda: R >> v, "inv of a versor": R.inv}
@@ -76,8 +76,8 @@ def batches(d):
     if d > 14:
         return
     algebra = cr.Algebra(d)
-    A = algebra.random_multivector(0, 100)
-    B, R, v = A + 1, versor(algebra), algebra.random_multivector(0, 100, 1)
+    A = algebra.random_multivector(rng=0, shape=100)
+    B, R, v = A + 1, versor(algebra), algebra.random_multivector(rng=0, shape=100, grades=1)
     planes = v ^ algebra.vector(np.ones(d))
     rotors = planes.exp()
     for name in ("gp", "wedge", "vee", "lc", "fat_dot", "commutator", "inner"):
@@ -175,7 +175,7 @@ def sketched(d):
     yield "nearest_to_span", "lstsq", lambda: cr.nearest_to_span(X, A, S), lambda: lstsq(A.T, X.T)
     yield "sketched_leverage_scores", "qr", lambda: cr.sketched_leverage_scores(T, S), lambda: qr(T)
     yield "leverage_scores", "qr", lambda: cr.leverage_scores(T), lambda: qr(T)
-    yield "volume_sample, 10 × 5", "qr", lambda: cr.volume_sample(T, 5, 10, rng=0), lambda: qr(T)
+    yield "volume_sample, 10 × 5", "qr", lambda: cr.volume_sample(T, 5, size=10, rng=0), lambda: qr(T)
     yield "haar_blade", "qr of normal", lambda: cr.haar_blade(10, d, rng=0), lambda: qr(normal(d, 10))
 
 

@@ -32,8 +32,8 @@ def relative(A, B):
 def cases(alg, layout, n, rng):
     """Yield the name, ours, clifford's, and the round trip of each function."""
     batch = () if n == 1 else (n,)
-    B = alg.random_multivector(rng, batch, 2) * 0.5
-    R, A = B.exp(), alg.random_multivector(rng, batch)
+    B = alg.random_multivector(rng=rng, shape=batch, grades=2) * 0.5
+    R, A = B.exp(), alg.random_multivector(rng=rng, shape=batch)
     b, r, a = (layout.MultiVector(X.dense().values) if n == 1 else None for X in (B, R, A))
     small, one = B / 4, alg.scalar(1.0)  # where the arctangent is real
     yield "exp", B.exp, getattr(b, "exp", None), lambda: relative(B.exp() * (-B).exp(), one)

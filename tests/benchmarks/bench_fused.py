@@ -41,7 +41,7 @@ print(time.process_time() - start, "numba" in sys.modules)
 
 
 def even(alg, rng, n):
-    return alg.random_multivector(rng, n, tuple(range(0, alg.d + 1, 2)))
+    return alg.random_multivector(rng=rng, shape=n, grades=tuple(range(0, alg.d + 1, 2)))
 
 
 def as_kingdon(theirs, mv):
@@ -112,12 +112,20 @@ def batches(n, kingdon):
     for name, counts, point, line in (("PGA(3)", (3, 0, 1), 3, 2), ("CGA(3)", (4, 1, 0), 1, 3)):
         alg, theirs = cr.Algebra(*counts), kingdon.Algebra(*counts)
         R, S = even(alg, rng, n), even(alg, rng, n)
-        x, bivector = alg.random_multivector(rng, n, point), alg.random_multivector(rng, n, 2)
+        x, bivector = (
+            alg.random_multivector(rng=rng, shape=n, grades=point),
+            alg.random_multivector(rng=rng, shape=n, grades=2),
+        )
         compare(f"R x ~R, {name}, {n} motors and points", sandwich, (R, x), theirs)
-        compare(f"R S L ~S ~R, {name}, {n} lines", chain, (R, S, alg.random_multivector(rng, n, line)), theirs)
+        compare(
+            f"R S L ~S ~R, {name}, {n} lines",
+            chain,
+            (R, S, alg.random_multivector(rng=rng, shape=n, grades=line)),
+            theirs,
+        )
         compare(f"exp(B) x exp(-B), {name}, {n}", exponential, (bivector, x))
     alg, theirs = cr.Algebra(3), kingdon.Algebra(3, 0, 0)
-    R, x = even(alg, rng, n), alg.random_multivector(rng, n, 1)
+    R, x = even(alg, rng, n), alg.random_multivector(rng=rng, shape=n, grades=1)
     compare(f"R x ~R, Cl(3), {n} rotors and vectors", sandwich, (R, x), theirs)
     compare(f"R x ~R, Cl(3), one rotor and {n} vectors", sandwich, (R[0], x), theirs)
 
@@ -161,7 +169,7 @@ def rigid_body(kingdon, clifford):
     ours = step_of(lambda B: sum((B[name] * blade for name, blade in duals.items()), 0))
     for count in ((), (1000,)):
         M = alg.scalar(np.ones(count)) + 0 * even(alg, rng, ())
-        B = alg.random_multivector(rng, count, 2)
+        B = alg.random_multivector(rng=rng, shape=count, grades=2)
         fused = cr.fused(ours)
         starts = {"fused": (fused, M, B), "plain": (ours, M, B)}
         starts["kingdon"] = step_of(of_kingdon), as_kingdon(theirs, M), as_kingdon(theirs, B)

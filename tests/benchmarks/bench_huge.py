@@ -60,7 +60,7 @@ def works(A, B, V, out):
         "wedge, log_norm": lambda: (cr.LargeBlade(A) ^ cr.LargeBlade(B)).log_norm(),
         "log_inner": lambda: cr.LargeBlade(A).log_inner(cr.LargeBlade(B)),
         "coordinates of 100": lambda: cr.LargeBlade(A).coordinates(V),
-        "basis to disk": lambda: cr.LargeBlade(A).orthonormal_basis(out),
+        "basis to disk": lambda: cr.LargeBlade(A).orthonormal_basis(out=out),
     }
 
 

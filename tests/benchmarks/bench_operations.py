@@ -83,10 +83,10 @@ def operations(counts, n, clifford, kingdon):
             R = R * alg.vector(part)
         return R / np.sqrt((R * ~R)["1"])
 
-    (A, Ac, Ak), (B, Bc, Bk) = (three(alg.random_multivector(rng, batch)) for _ in range(2))
+    (A, Ac, Ak), (B, Bc, Bk) = (three(alg.random_multivector(rng=rng, shape=batch)) for _ in range(2))
     (R, Rc, Rk), (S, Sc, Sk) = (three(versor().even()) for _ in range(2))
-    V, Vc, Vk = three(alg.random_multivector(rng, batch, grades=2) * 0.3)
-    X, Xc, Xk = three(alg.random_multivector(rng, batch, grades=3 if r else 1))
+    V, Vc, Vk = three(alg.random_multivector(rng=rng, shape=batch, grades=2) * 0.3)
+    X, Xc, Xk = three(alg.random_multivector(rng=rng, shape=batch, grades=3 if r else 1))
     values = np.array(A.values)
     listed = values if n == 1 else list(np.moveaxis(values, -1, 0))
     keys = tuple(int(mask) for mask in A.keys.masks)
@@ -163,7 +163,7 @@ def main():
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     clifford, kingdon = need("clifford", "kingdon")
-    batch = cr.Algebra(3).random_multivector(0, 10_000)
+    batch = cr.Algebra(3).random_multivector(rng=0, shape=10_000)
     print(f"first batches, with the load of the kernel: {200 * seconds(lambda: batch * batch, 200):.2f} s")
     for n in args.sizes:
         compare(n, args.only, args.algebras, clifford, kingdon)

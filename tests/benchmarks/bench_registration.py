@@ -20,7 +20,7 @@ def outliers():
     """200 sets of 100 pairs of noise 0.01 with wrong ones among them: how many motors are off by more than 0.1."""
     alg, rng = cr.Algebra.pga(3), np.random.default_rng(0)
     for share in (0.3, 0.45, 0.5, 0.6, 0.7):
-        X, motors = rng.standard_normal((200, 100, 3)), (2 * alg.random_multivector(rng, 200, 2)).exp()
+        X, motors = rng.standard_normal((200, 100, 3)), (2 * alg.random_multivector(rng=rng, shape=200, grades=2)).exp()
         exact = pga.coordinates(motors[:, None] >> pga.point(alg, X))
         Y, wrong = exact + 0.01 * rng.standard_normal(X.shape), int(100 * share)
         Y[:, :wrong] = exact.mean(axis=1, keepdims=True) + 3 * rng.standard_normal((200, wrong, 3))
@@ -34,7 +34,7 @@ def outliers():
 
 def main():
     alg, rng = cr.Algebra.pga(3), np.random.default_rng(0)
-    motor = alg.random_multivector(rng, (), 2).exp()
+    motor = alg.random_multivector(rng=rng, shape=(), grades=2).exp()
     X, w = rng.standard_normal((POINTS, 3)), rng.random(POINTS)
     Y = pga.coordinates(motor >> pga.point(alg, X)) + 0.01 * rng.standard_normal((POINTS, 3))
 

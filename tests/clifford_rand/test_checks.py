@@ -122,7 +122,7 @@ def test_numpy_words_and_truth_values_are_words_and_truth_values():
     for wrong in (1, 0, "yes", None, 1.0, np.array([True])):
         refused(r"The 'bias' parameter of f must be one of True, False", check_bool, wrong, "bias", "f")
     assert cr.volume_sample(ROWS, 1, rng=0, method=np.str_("exact"), bias=np.False_).shape == (1, 1)
-    assert cr.Blade(ROWS).distance(cr.Blade(ROWS), np.str_("chordal")) == pytest.approx(0, abs=1e-12)
+    assert cr.Blade(ROWS).distance(cr.Blade(ROWS), kind=np.str_("chordal")) == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("wrong", [-1, np.int64(-3), True, "0", 1.0, [1]])
@@ -181,7 +181,7 @@ ABSURD = {
     "haar_blade of one vector": (lambda: cr.haar_blade(1, HUGE), "d"),
     "haar_blade, many": (lambda: cr.haar_blade(2, 3, shape=(10**7, 10**7)), "shape"),
     "random_rotation": (lambda: cr.random_rotation(10**7), "d"),
-    "volume_sample": (lambda: cr.volume_sample(ROWS, 1, HUGE), "size"),
+    "volume_sample": (lambda: cr.volume_sample(ROWS, 1, size=HUGE), "size"),
     "cross_all in one chunk": (lambda: cr.cross_all(np.ones((400, 9)), chunk=HUGE), "chunk"),
 }
 
@@ -244,10 +244,10 @@ def test_arrays_pass_uncopied():
 ALG = cr.Algebra(3)
 V = ALG.vector([1.0, 2, 3])
 OF_WRONG_TYPES = [
-    (lambda x: V.is_blade(x), "rtol", "is_blade"),
-    (lambda x: V.isclose(V, x), "rtol", "isclose"),
+    (lambda x: V.is_blade(rtol=x), "rtol", "is_blade"),
+    (lambda x: V.isclose(V, rtol=x), "rtol", "isclose"),
     (lambda x: V.isclose(V, atol=x), "atol", "isclose"),
-    (lambda x: V.inv(x), "rtol", "inv"),
+    (lambda x: V.inv(rtol=x), "rtol", "inv"),
     (lambda x: V.astype(x), "dtype", "astype"),
     (lambda x: V.map(x), "function", "map"),
     (lambda x: V.reflect(V, inside=x), "inside", "reflect"),
@@ -256,7 +256,7 @@ OF_WRONG_TYPES = [
     (lambda x: cr.stack([V, V], x), "axis", "stack"),
     (lambda x: cr.LinearMap.from_images(x, [V, V, V]), "algebra", "LinearMap"),
     (lambda x: cr.LinearMap.from_versor(x), "V", "LinearMap.from_versor"),
-    (lambda x: ALG.random_multivector(0, x), "shape", "random_multivector"),
+    (lambda x: ALG.random_multivector(rng=0, shape=x), "shape", "random_multivector"),
     (lambda x: ALG.multivector([1.0, 2, 3], x), "grades", "multivector"),
     (lambda x: ALG.multivector({"e1": x}), "other", "(gp|Multivector)"),
     (lambda x: ALG.convert(cr.Algebra(2).e1, x), "mapping", "convert"),

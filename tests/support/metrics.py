@@ -47,4 +47,4 @@ def blade(alg, rng, k, shape=(), dtype=np.float64):
     """A wedge of k random vectors."""
     if k == 0:
         return alg.scalar(np.ones(shape, dtype=dtype))
-    return cr.wedge(*[alg.random_multivector(rng, shape, 1, dtype) for _ in range(k)])
+    return cr.wedge(*[alg.random_multivector(rng=rng, shape=shape, grades=1, dtype=dtype) for _ in range(k)])

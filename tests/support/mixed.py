@@ -47,7 +47,7 @@ def fused(size):
 
     alg, rng = Algebra(3), np.random.default_rng(0)
     turn = fused(lambda R, x: R * x * ~R)
-    R, x = (alg.random_multivector(rng, 50 * size, grades) for grades in ((0, 2), 1))
+    R, x = (alg.random_multivector(rng=rng, shape=50 * size, grades=grades) for grades in ((0, 2), 1))
     return Found().add(turn(R, x).values)
 
 

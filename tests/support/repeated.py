@@ -206,8 +206,8 @@ def sampling(size):
     X = np.random.default_rng(0).standard_normal((500 * size, 12))
     found = Found().add(leverage_scores(X), random_rotation(40, rng=1, shape=5), haar_blade(3, 200, rng=1).factors)
     for k in (3, 8, 12):
-        found.add(volume_sample(X, k, 10 * size, rng=2))
-    return found.add(volume_sample(X, 4, 10, rng=2, bias=True))
+        found.add(volume_sample(X, k, size=10 * size, rng=2))
+    return found.add(volume_sample(X, 4, size=10, rng=2, bias=True))
 
 
 def cross_products(size):

@@ -18,7 +18,7 @@ from clifford_rand.presets.inputs import Vectors, coordinates_of, euclidean, of_
 
 
 def fit_round(
-    algebra: Algebra, X: Vectors, /, m: int, weights: ArrayLike | None = None, *, dual: bool = False
+    algebra: Algebra, X: Vectors, /, m: int, *, weights: ArrayLike | None = None, dual: bool = False
 ) -> Multivector:
     """Return the m-dimensional rounds nearest to points: 1 point pairs, 2 circles, 3 spheres, n hyperspheres.
 
@@ -65,7 +65,7 @@ def fit_round(
     return _fit_round(algebra, X, check_integer(m, "m", "fit_round", high=n), weights, dual, "fit_round")
 
 
-def fit_sphere(algebra: Algebra, X: Vectors, /, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
+def fit_sphere(algebra: Algebra, X: Vectors, /, *, weights: ArrayLike | None = None, dual: bool = False) -> Multivector:
     """Return the hyperspheres nearest to points (circles for n = 2): `fit_round` of dimension n.
 
     Examples
@@ -78,7 +78,7 @@ def fit_sphere(algebra: Algebra, X: Vectors, /, weights: ArrayLike | None = None
     return _fit_round(algebra, X, model_of(algebra, "fit_sphere")[0], weights, dual, "fit_sphere")
 
 
-def fit_circle(algebra: Algebra, X: Vectors, /, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
+def fit_circle(algebra: Algebra, X: Vectors, /, *, weights: ArrayLike | None = None, dual: bool = False) -> Multivector:
     """Return the circles nearest to points of any dimension n ≥ 2: `fit_round` of dimension 2.
 
     Examples
@@ -95,7 +95,7 @@ def fit_circle(algebra: Algebra, X: Vectors, /, weights: ArrayLike | None = None
 
 
 def fit_flat(
-    algebra: Algebra, X: Vectors, /, m: int, weights: ArrayLike | None = None, *, dual: bool = False
+    algebra: Algebra, X: Vectors, /, m: int, *, weights: ArrayLike | None = None, dual: bool = False
 ) -> Multivector:
     """Return the m-dimensional flats nearest to points: 1 lines, 2 planes; Σ w distance² is least.
 
@@ -112,7 +112,7 @@ def fit_flat(
     return _fit_flat(algebra, X, check_integer(m, "m", "fit_flat", high=n), weights, dual, "fit_flat")
 
 
-def fit_line(algebra: Algebra, X: Vectors, /, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
+def fit_line(algebra: Algebra, X: Vectors, /, *, weights: ArrayLike | None = None, dual: bool = False) -> Multivector:
     """Return the lines nearest to points: Σ w distance² is least.
 
     Examples
@@ -125,7 +125,7 @@ def fit_line(algebra: Algebra, X: Vectors, /, weights: ArrayLike | None = None, 
     return _fit_flat(algebra, X, 1, weights, dual, "fit_line")
 
 
-def fit_plane(algebra: Algebra, X: Vectors, /, weights: ArrayLike | None = None, *, dual: bool = False) -> Multivector:
+def fit_plane(algebra: Algebra, X: Vectors, /, *, weights: ArrayLike | None = None, dual: bool = False) -> Multivector:
     """Return the hyperplanes nearest to points: Σ w distance² is least.
 
     Examples

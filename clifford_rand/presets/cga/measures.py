@@ -65,8 +65,8 @@ def origin(algebra: Algebra, /) -> Multivector:
     return from_parts(algebra, null, np.zeros(n), np.ones(()), np.zeros(()))
 
 
-@specialized(static=["dtype"])
-def infinity(algebra: Algebra, /, dtype: Any = np.float64) -> Multivector:
+@specialized()
+def infinity(algebra: Algebra, /, *, dtype: Any = np.float64) -> Multivector:
     """Return n_∞, with n_o·n_∞ = -1.
 
     Examples
@@ -126,8 +126,8 @@ def half_power(c: NDArray[Any], r: NDArray[Any], owner: str) -> NDArray[Any]:
     return halved(np.asanyarray(square - power))
 
 
-@specialized(static=["rtol"])
-def down(P: Multivector, /, rtol: float | None = None) -> NDArray[Any]:
+@specialized()
+def down(P: Multivector, /, *, rtol: float | None = None) -> NDArray[Any]:
     """Return the coordinates (..., n) of points of any weight.
 
     Parameters
@@ -184,7 +184,7 @@ def direct_blade(X: Any, owner: str, dual: bool, rtol: float | None = None) -> t
     model_of(X, owner, "X")
     X = blade_of(X, "X", owner, "a blade")
     X = unit_scale(X.undual() if is_dual(dual) else X)
-    carrier = X ^ infinity(X.algebra, X.dtype)
+    carrier = X ^ infinity(X.algebra, dtype=X.dtype)
     return X, carrier, np.asanyarray(largest(carrier.coefficients) <= rounding(rtol, X.dtype))
 
 

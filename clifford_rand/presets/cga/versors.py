@@ -53,7 +53,7 @@ def translator(algebra: Algebra, t: Vectors, /) -> Multivector:
     n, null = model_of(algebra, "translator")
     T = coordinates_of(t, n, "t", "translator")
     shift = from_parts(algebra, null, T, np.zeros((), dtype=T.dtype), np.zeros((), dtype=T.dtype)) ^ infinity(
-        algebra, T.dtype
+        algebra, dtype=T.dtype
     )
     return 1 - shift.new(shift.keys, halved(shift.coefficients))
 
@@ -287,7 +287,7 @@ def decompose(V: Multivector, /, *, rtol: float = 1e-9) -> VersorParts:
     n, null = model_of(V, "decompose", "V")
     V = real_of(V, "V", "decompose", "a versor")
     rtol = check_tolerance(rtol, 1e-9, "decompose")
-    if not np.all(V.is_versor(rtol)):
+    if not np.all(V.is_versor(rtol=rtol)):
         raise fail("V", "decompose", "a versor", describe("another multivector"))
     count, alg = math.prod(V.shape), V.algebra
     flat = V.reshape(count)
@@ -323,7 +323,7 @@ def _at_infinity(P: Any, null: bool) -> NDArray[np.bool_]:
 def _affine(V: Any, keys: Keys, null: bool, n: int, rtol: float) -> tuple[Any, Any, Any, Any, Any]:
     """Return a, R, s, b and the weight of versors (N,) that take the origin to a finite point."""
     alg = V.algebra
-    a = down((V >> origin(alg)).grade(1), rtol) + 0.0  # no -0.0
+    a = down((V >> origin(alg)).grade(1), rtol=rtol) + 0.0  # no -0.0
     V = translator(alg, -a) * V
     back = (~V >> infinity(alg)).grade(1)
     E, _, i = parts_of(back.on_keys(back.keys.filled), null)

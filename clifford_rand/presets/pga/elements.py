@@ -134,8 +134,8 @@ def _end(algebra: Algebra, P: Vectors, n: int, name: str) -> Multivector:
     return point(algebra, coordinates_of(P, n, name, "line"))
 
 
-@specialized(static=["rtol"])
-def coordinates(P: Multivector, /, rtol: float = 0.0) -> NDArray[Any]:
+@specialized()
+def coordinates(P: Multivector, /, *, rtol: float = 0.0) -> NDArray[Any]:
     """Return the coordinates (..., n) of points.
 
     Parameters

@@ -226,14 +226,14 @@ def test_bad_components():
 
 def test_random_multivectors_are_seeded_and_normal():
     alg = cr.Algebra(3)
-    assert alg.random_multivector(3) == alg.random_multivector(np.random.default_rng(3))
-    assert alg.random_multivector(3) != alg.random_multivector(4)
-    values = alg.random_multivector(0, shape=(1000, 5), grades=(1, 2)).values
+    assert alg.random_multivector(rng=3) == alg.random_multivector(rng=np.random.default_rng(3))
+    assert alg.random_multivector(rng=3) != alg.random_multivector(rng=4)
+    values = alg.random_multivector(rng=0, shape=(1000, 5), grades=(1, 2)).values
     assert values.shape == (1000, 5, 6)
     # 30,000 normal numbers: |mean| < 5/√30000, |variance - 1| < 5 √(2/30000); failure below 1e-6
     assert abs(values.mean()) < 0.029
     assert abs(values.var() - 1) < 0.041
-    assert alg.random_multivector(0, dtype=np.complex64).dtype == np.complex64
+    assert alg.random_multivector(rng=0, dtype=np.complex64).dtype == np.complex64
 
 
 def test_positions_are_counted_as_they_are_listed():
@@ -277,7 +277,7 @@ def test_the_first_products_of_large_batches_and_of_all_dtypes_agree_with_small_
     rng = np.random.default_rng(4)
     alg = cr.Algebra(4, 1)
     for dtype in (np.float32, np.float64):
-        a, b = (alg.random_multivector(rng, shape=5000, dtype=dtype) for _ in range(2))
+        a, b = (alg.random_multivector(rng=rng, shape=5000, dtype=dtype) for _ in range(2))
         assert ((a * b)[::1000]).isclose(a[::1000] * b[::1000], rtol=1e-4 if dtype == np.float32 else 1e-12).all()
 
 

@@ -34,7 +34,10 @@ def pairs(alg):
     some = itertools.cycle(itertools.product(DTYPES, repeat=2))
     for a, b in ((None, None), (0, 1), (1, 1), (1, alg.d), (alg.d, None)):
         for one, other in itertools.islice(some, 5):
-            A, B = alg.random_multivector(0, (), a, one), alg.random_multivector(1, (), b, other)
+            A, B = (
+                alg.random_multivector(rng=0, shape=(), grades=a, dtype=one),
+                alg.random_multivector(rng=1, shape=(), grades=b, dtype=other),
+            )
             yield (*PRODUCTS, "sandwich"), (A, B)
             yield (*MAPS, *FUNCTIONS), (A,)
 
@@ -79,7 +82,10 @@ def test_fused_functions_keep_the_dtype_of_the_plain_one(name):
 @pytest.mark.parametrize("shape", [(), (5,)])
 def test_fused_sums_and_constants(shape, backend):
     alg = cr.Algebra(2)
-    A, B = alg.random_multivector(0, shape, 1, np.complex128), alg.random_multivector(1, shape, 1)
+    A, B = (
+        alg.random_multivector(rng=0, shape=shape, grades=1, dtype=np.complex128),
+        alg.random_multivector(rng=1, shape=shape, grades=1),
+    )
     functions = (
         lambda A, B: A - A,
         lambda A, B: (A - A) + B,
@@ -99,7 +105,7 @@ def test_fused_sums_and_constants(shape, backend):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_dtype_does_not_depend_on_earlier_calls(name):
     alg = cr.Algebra(1, 5, 1)  # no other test's, so that nothing is compiled for it
-    A = alg.random_multivector(0, (5,), 1)
+    A = alg.random_multivector(rng=0, shape=(5,), grades=1)
     for dtype in (np.float64, np.float32):
         assert getattr(A.astype(dtype), name)().dtype == dtype
 
@@ -111,7 +117,7 @@ def test_large_products_are_those_of_the_table_and_keep_the_dtype(rule, squares)
     alg = cr.Algebra(metric=np.diag(squares))
     table = None
     for dtype in DTYPES:
-        A, B = (alg.random_multivector(seed, (2,), None, dtype) for seed in (0, 1))
+        A, B = (alg.random_multivector(rng=seed, shape=(2,), grades=None, dtype=dtype) for seed in (0, 1))
         product = getattr(A, rule)(B)
         assert product.dtype == dtype
         table = table or TablePlan(alg.form, rule, A.keys, B.keys)

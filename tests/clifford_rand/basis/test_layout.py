@@ -22,11 +22,11 @@ def test_components_of_what_is_made_lie_apart(batch):
     alg = cr.Algebra.pga(3)
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((*batch, 16))
-    A, B = alg.multivector(rows), alg.random_multivector(rng, batch)
+    A, B = alg.multivector(rows), alg.random_multivector(rng=rng, shape=batch)
     np.testing.assert_array_equal(A.values, rows)
     made = {
         "given": A, "vector": alg.vector(rows[..., :4]), "product": A * B,
-        "product by one": A * alg.random_multivector(rng), "sum": A + B.even(), "scaled": 2.0 * A,
+        "product by one": A * alg.random_multivector(rng=rng), "sum": A + B.even(), "scaled": 2.0 * A,
         "by an array": rows[..., 0] * A, "reverse": ~A, "complement": A.left_complement(), "star": A.star(),
         "grade": A.grade(2), "even": A.even(), "dense": A.grade(1).dense(),
         "sandwich": (A.even() + 9).normalized() >> B, "reshaped": A.reshape(-1),
@@ -52,7 +52,7 @@ def test_layouts_are_taken_apart_and_put_together():
 
 
 def test_a_grade_of_a_batch_is_a_view():
-    A = cr.Algebra(3).random_multivector(0, 10)
+    A = cr.Algebra(3).random_multivector(rng=0, shape=10)
     assert np.shares_memory(A.grade(2).coefficients, A.coefficients)
 
 
@@ -71,7 +71,7 @@ def test_blades_and_places_are_remembered(monkeypatch):
     alg = cr.Algebra(4)
     assert alg.e12 is alg.e12
     assert alg.e21 == -alg.e12
-    A = alg.random_multivector(0)
+    A = alg.random_multivector(rng=0)
     assert A["e21"] == -A["e12"] == -A[np.str_("e12")]
     refused("name", lambda: A["e15"])
     assert pickle.loads(pickle.dumps(alg)).e12 == alg.e12

@@ -19,7 +19,7 @@ ORDERS = (operator.lt, operator.le, operator.gt, operator.ge)
 def test_products_of_vectors_are_numbers():
     rng = np.random.default_rng(0)
     for alg in algebras(4):
-        a, b = (alg.random_multivector(rng, grades=1) for _ in range(2))
+        a, b = (alg.random_multivector(rng=rng, grades=1) for _ in range(2))
         wanted = float(a.values @ alg.metric.astype(float) @ b.values)
         assert float(a | b) == pytest.approx(wanted, rel=1e-12, abs=1e-12)
         assert int(1e6 * (a | b)) == int(1e6 * float(a | b))
@@ -36,9 +36,11 @@ def test_rounding_in_other_grades_is_none():
     """R ~R has grades 0 and 4; A^-1 A all of them."""
     rng = np.random.default_rng(1)
     for alg in (cr.Algebra(4), cr.Algebra(3, 2), cr.Algebra(2, 0, 3)):
-        R = (alg.random_multivector(rng, (50,), 2) / 4).exp()  # of large boosts the rounding is that of |R|²
+        R = (
+            alg.random_multivector(rng=rng, shape=(50,), grades=2) / 4
+        ).exp()  # of large boosts the rounding is that of |R|²
         np.testing.assert_allclose(np.asarray(R * ~R), 1, rtol=1e-12)
-        A = 3 + alg.random_multivector(rng, (50,)) / 20
+        A = 3 + alg.random_multivector(rng=rng, shape=(50,)) / 20
         np.testing.assert_allclose(np.asarray(A.inv() * A), 1, rtol=1e-12)
     alg = cr.Algebra(3)
     eps = float(np.finfo(float).eps)

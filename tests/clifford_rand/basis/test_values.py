@@ -73,7 +73,7 @@ def test_every_result_is_read_only():
     ]  # fmt: skip
     found += [R * batch, R + batch, 2 * R, R / 2, -R, +R, R**3, R ^ batch, R | batch, R & batch, R << batch, R.grade(2)]
     found += [
-        R.astype(np.float32), R.copy(), copy.deepcopy(R), pickle.loads(pickle.dumps(R)), ALG.random_multivector(0),
+        R.astype(np.float32), R.copy(), copy.deepcopy(R), pickle.loads(pickle.dumps(R)), ALG.random_multivector(rng=0),
     ]  # fmt: skip
     found += [ALG.I, ALG.inverse_I, ALG.e12, ALG.scalar(2), batch.reshape(2, 1), batch.prod(), ALG("e1 + 2*e23")]
     for A in found:
@@ -384,10 +384,10 @@ def test_roots_work_in_the_span():
         lambda: len(cr.Algebra(10**6).blades),
         lambda: cr.Algebra(10**6).blades.grade(2),
         lambda: cr.Algebra(10**5).symbols("a"),
-        lambda: cr.Algebra(10**5).random_multivector(0),
-        lambda: cr.Algebra(10**6).random_multivector(0, (), 500_000),
-        lambda: ALG.random_multivector(0, 10**12),
-        lambda: ALG.random_multivector(0, -1),
+        lambda: cr.Algebra(10**5).random_multivector(rng=0),
+        lambda: cr.Algebra(10**6).random_multivector(rng=0, shape=(), grades=500_000),
+        lambda: ALG.random_multivector(rng=0, shape=10**12),
+        lambda: ALG.random_multivector(rng=0, shape=-1),
         lambda: cr.Algebra(10**5).multivector([1.0]),
         lambda: cr.Algebra(10**6).e1.dense(),
         lambda: cr.Algebra(10**6).e1.grade(*range(0, 10**6, 2)).values,
@@ -422,7 +422,7 @@ def test_places_of_other_keys_are_remembered_and_bounded():
 
     rng = np.random.default_rng(0)
     alg = cr.Algebra(7)
-    dense = alg.random_multivector(rng)
+    dense = alg.random_multivector(rng=rng)
     for _ in range(2 * module._REMEMBERED):
         masks = np.flatnonzero(rng.random(128) < 0.3)
         part = alg.multivector({alg.names.blade(int(mask)): 1.0 + int(mask) for mask in masks if mask})
@@ -453,9 +453,15 @@ def test_zero_is_its_own_square_root(kind):
         S = alg.scalar(np.array([4.0, 0.0, 9.0], kind))
         assert S.sqrt().isclose(alg.scalar([2.0, 0.0, 3.0])).all()
         assert (S * 0).sqrt().is_zero().all()
-        R = cr.stack([S[0], alg.scalar(0.0), (alg.random_multivector(0, (), 2) if alg.d > 1 else 0 * S[0]).exp()])
+        R = cr.stack(
+            [
+                S[0],
+                alg.scalar(0.0),
+                (alg.random_multivector(rng=0, shape=(), grades=2) if alg.d > 1 else 0 * S[0]).exp(),
+            ]
+        )
         roots = R.astype(np.float64).sqrt() if kind == "d" else S.sqrt()
-        assert (roots * roots).isclose(R if kind == "d" else S, 1e-9).all()
+        assert (roots * roots).isclose(R if kind == "d" else S, rtol=1e-9).all()
     assert cr.Algebra(2).scalar(sp.Integer(0)).sqrt() == 0
     assert cr.Algebra(8).scalar([4.0, 0.0]).sqrt().isclose(cr.Algebra(8).scalar([2.0, 0.0])).all()
     with pytest.raises(cr.ArgumentError, match="eigenvalue 0"):

@@ -35,8 +35,8 @@ def test_closed_forms(j, k, d, which):
     """Kolmogorov-Smirnov against the closed form, level 1e-4, of 5000 samples."""
     law = cr.PrincipalAngleDistribution(j, k, d)
     values = law.sample(5000, rng=3)[:, -(which == "largest")]
-    assert stats.kstest(values, lambda t: law.cdf(t, which)).pvalue > 1e-4
-    np.testing.assert_allclose(law.cdf([0, np.pi / 2], which), [0, 1])
+    assert stats.kstest(values, lambda t: law.cdf(t, which=which)).pvalue > 1e-4
+    np.testing.assert_allclose(law.cdf([0, np.pi / 2], which=which), [0, 1])
 
 
 def test_distribution_functions_without_a_closed_form():
@@ -44,8 +44,8 @@ def test_distribution_functions_without_a_closed_form():
     fresh = law.sample(20_000, rng=5)
     for which, place in (("smallest", 0), ("largest", -1)):
         t = np.quantile(fresh[:, place], [0.1, 0.5, 0.9])
-        np.testing.assert_allclose(law.cdf(t, which, rng=4), [0.1, 0.5, 0.9], atol=0.025)  # 4 standard errors
-    np.testing.assert_array_equal(cr.PrincipalAngleDistribution(3, 4, 5).cdf([0.0, 1.0], "smallest"), 1)
+        np.testing.assert_allclose(law.cdf(t, which=which, rng=4), [0.1, 0.5, 0.9], atol=0.025)  # 4 standard errors
+    np.testing.assert_array_equal(cr.PrincipalAngleDistribution(3, 4, 5).cdf([0.0, 1.0], which="smallest"), 1)
     np.testing.assert_allclose((np.cos(fresh) ** 2).sum(axis=1).mean(), 3 * 5 / 30, rtol=0.02)
 
 
@@ -95,7 +95,7 @@ def test_energy_distance_and_all_splits():
 
     def energy(second):
         first = [i for i in range(7) if i not in second]
-        mean = lambda P, Q: np.mean([[both[i].distance(both[j], "chordal") for i in P] for j in Q])  # noqa: E731
+        mean = lambda P, Q: np.mean([[both[i].distance(both[j], kind="chordal") for i in P] for j in Q])  # noqa: E731
         return 2 * mean(first, second) - mean(first, first) - mean(second, second)
 
     every = [energy(second) for second in combinations(range(7), 3)]

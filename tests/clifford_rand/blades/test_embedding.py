@@ -20,7 +20,7 @@ CHAINS = [
 def test_it_is_a_homomorphism():
     rng = np.random.default_rng(1)
     for small, large in CHAINS:
-        A, B = (small.random_multivector(rng, (2,), range(min(small.d, 3) + 1)) for _ in range(2))
+        A, B = (small.random_multivector(rng=rng, shape=(2,), grades=range(min(small.d, 3) + 1)) for _ in range(2))
         for rule in ("gp", "wedge", "lc", "inner"):
             inside = getattr(large.convert(A), rule)(large.convert(B))
             assert large.convert(getattr(A, rule)(B)).isclose(inside, rtol=1e-12).all(), (small, large, rule)

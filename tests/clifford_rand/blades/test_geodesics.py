@@ -90,7 +90,7 @@ def test_distances_are_those_of_scipy_and_of_projectors():
         A, B = cr.Blade(X), cr.Blade(Y)
         P, tangent = A.orthonormalized().factors, A.log(B)
         turned = P @ scipy.linalg.expm(tangent.T @ P - P.T @ tangent).T
-        assert cr.Blade(turned).is_parallel(B, 1e-12)
+        assert cr.Blade(turned).is_parallel(B, rtol=1e-12)
     lines = cr.Blade([[1.0, 0]]), cr.Blade([[0, -1.0]])
     np.testing.assert_allclose(lines[0].distance(lines[1]), np.pi / 2)
     np.testing.assert_allclose(np.abs(lines[0].log(lines[1])), [[0, np.pi / 2]], atol=1e-15)
@@ -112,7 +112,7 @@ def test_batches_and_precision():
     tangent = A.log(B)
     assert tangent.shape == (4, 5, 3, 8)
     np.testing.assert_allclose(np.linalg.norm(tangent, axis=(-2, -1)), A.distance(B), atol=1e-13)
-    assert A.exp(tangent).is_parallel(B, 1e-12).all()
+    assert A.exp(tangent).is_parallel(B, rtol=1e-12).all()
     np.testing.assert_allclose(A[2, 0].log(B[3]), tangent[2, 3], atol=1e-14)
     single = cr.Blade(B.factors[0].astype(np.float32))
     assert single.exp(single.log(single)).dtype == np.float32

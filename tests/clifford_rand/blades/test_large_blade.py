@@ -58,11 +58,11 @@ def test_agreement_with_blades(kind, k, j, tmp_path):
     assert basis.dtype == P.dtype
     np.testing.assert_allclose(basis.astype(float) @ basis.T, np.eye(k), atol=rtol)
     np.testing.assert_allclose(P.coordinates(vectors), V @ basis.T, rtol=10 * rtol, atol=10 * rtol)
-    assert cr.Blade(basis).isclose(A.normalized(), 1e-5 if P.dtype == np.float32 else 1e-9)
-    assert P.to_blade().isclose(A, 1e-5 if P.dtype == np.float32 else 1e-9)
+    assert cr.Blade(basis).isclose(A.normalized(), rtol=1e-5 if P.dtype == np.float32 else 1e-9)
+    assert P.to_blade().isclose(A, rtol=1e-5 if P.dtype == np.float32 else 1e-9)
     if k == j:
         np.testing.assert_allclose(P.distance(Q), A.distance(B), atol=1e-13)
-        np.testing.assert_allclose(P.distance(Q, "chordal"), A.distance(B, "chordal"), atol=1e-13)
+        np.testing.assert_allclose(P.distance(Q, kind="chordal"), A.distance(B, kind="chordal"), atol=1e-13)
 
 
 @pytest.mark.parametrize("other", KINDS)
@@ -137,7 +137,7 @@ def test_intersections():
     assert exact.grade == 2
     np.testing.assert_allclose(exact.principal_angles(cr.LargeBlade(Q[:2])), 0, atol=1e-12)
     np.testing.assert_allclose(exact.log_norm(), 0, atol=1e-12)
-    wider = A.intersection(B, np.sin(0.02))
+    wider = A.intersection(B, rtol=np.sin(0.02))
     assert wider.grade == 3
     np.testing.assert_allclose(wider.principal_angles(cr.LargeBlade(Q[:3])), 0, atol=1e-12)
     assert A.contains(exact)
@@ -176,7 +176,7 @@ def test_rows_of_a_file_are_read_in_blocks_and_nothing_is_copied(tmp_path, monke
         P, Q = cr.LargeBlade(A), cr.LargeBlade(B)
         P.principal_angles(Q)
         (P ^ Q).log_norm()
-        found = P.orthonormal_basis(out)
+        found = P.orthonormal_basis(out=out)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -39,7 +39,7 @@ def test_pairwise_distances(kind, size):
     """Near pairs by their sines, as geomstats#2052 and others need."""
     A, B = spread(7, 3, 20, size), spread(4, 3, 20, size)
     expected = [[scipy.linalg.subspace_angles(P.T, Q.T) for Q in B.factors] for P in A.factors]
-    one_by_one = np.array([[P.distance(Q, kind) for Q in B] for P in A])
+    one_by_one = np.array([[P.distance(Q, kind=kind) for Q in B] for P in A])
     np.testing.assert_allclose(cr.subspace_distances(A, B, kind=kind), one_by_one, atol=3e-13)
     if kind == "geodesic":
         np.testing.assert_allclose(one_by_one, np.linalg.norm(expected, axis=-1), atol=2e-14)
@@ -136,7 +136,7 @@ def test_a_geodesic_has_one_component(size):
     tangent *= size / np.linalg.norm(tangent)
     turns = np.array([-2.0, -1, 0, 1, 2])
     pca = cr.subspace_pca(base.exp(turns[:, None, None] * tangent), 2)
-    assert base.is_parallel(pca.mean, 1e-12)
+    assert base.is_parallel(pca.mean, rtol=1e-12)
     np.testing.assert_allclose(np.abs(pca.scores[:, 0]), size * np.abs(turns), rtol=1e-7, atol=1e-15)
     assert pca.variances[1] < 1e-13 * pca.variances[0] + 1e-28
 

@@ -28,8 +28,8 @@ def test_blades_are_recognised_in_any_metric():
             for B in (A, A.dense(), 1e150 * A, 1e-150 * A):
                 assert B.is_blade() is True, (alg, k)
             if 1 < k < alg.d - 1:
-                assert not alg.random_multivector(rng, grades=k).is_blade()
-                off = A + 1e-5 * np.abs(A.values).max() * alg.random_multivector(rng, grades=k)
+                assert not alg.random_multivector(rng=rng, grades=k).is_blade()
+                off = A + 1e-5 * np.abs(A.values).max() * alg.random_multivector(rng=rng, grades=k)
                 assert not off.is_blade()
                 assert off.is_blade(rtol=1e-3)
             if k < alg.d:
@@ -79,7 +79,7 @@ def test_blades_are_wedges_of_orthonormal_vectors():
 def test_factors_of_nearly_dependent_vectors_batches_and_dtypes():
     rng = np.random.default_rng(4)
     alg = cr.Algebra(5)
-    a, b = (alg.random_multivector(rng, grades=1) for _ in range(2))
+    a, b = (alg.random_multivector(rng=rng, grades=1) for _ in range(2))
     thin = a ^ (a + 1e-6 * b)  # rounding of the wedge is 1e-16 of |a|², so 1e-10 of what is left
     assert thin.is_blade()
     s, factors = thin.factorize_blade()
@@ -152,7 +152,7 @@ def test_projection_and_rejection():
             if square < 1e-3:
                 continue
             for r in range(alg.d):
-                A, a = alg.random_multivector(rng, grades=r), alg.random_multivector(rng, grades=1)
+                A, a = alg.random_multivector(rng=rng, grades=r), alg.random_multivector(rng=rng, grades=1)
                 size = float(np.abs(A.values).max() * np.abs(a.values).max()) / square**2 * 20
                 size *= max(1.0, float(np.abs(alg.metric).max())) ** (2 * alg.d)
                 close = {"rtol": 1e-9, "atol": 1e-11 * size}
@@ -177,7 +177,7 @@ def test_reflections():
             basis = alg.vector(np.eye(alg.d))
             for inside in (False, True):
                 F = (basis - 2 * basis.project(B)).values.T * (-1 if inside else 1)
-                A = alg.random_multivector(rng)
+                A = alg.random_multivector(rng=rng)
                 wanted = A.outermorphism(F)
                 tolerance = 1e-10 * float(np.abs(wanted.values).max()) / square**2
                 tolerance *= max(1.0, float(np.abs(alg.metric).max())) ** (2 * alg.d)

@@ -45,8 +45,8 @@ def test_agreement_with_multivectors(k, d):
     grade = min(2, d)
     A = cr.Blade(X[:grade])
     expected = R >> A.to_multivector()  # the sign of each vector counts
-    assert (V >> A).to_multivector().isclose(expected, 1e-11)
-    assert (V >> cr.LargeBlade(X[:grade])).to_blade().to_multivector().isclose(expected, 1e-11)
+    assert (V >> A).to_multivector().isclose(expected, rtol=1e-11)
+    assert (V >> cr.LargeBlade(X[:grade])).to_blade().to_multivector().isclose(expected, rtol=1e-11)
     np.testing.assert_allclose((V >> W).vector_matrix(), (R * S * R.inv()).vector_matrix(), atol=1e-11)
 
 

@@ -35,7 +35,7 @@ def _somewhere(symbols, numbers=(0.73, -1.21, 0.58, 1.37)):
 
 def _polynomial(algebra, x, rng, grades=None):
     """A random field with quadratic coefficients in the components of x, of four terms each."""
-    shape = algebra.random_multivector(0, grades=grades)
+    shape = algebra.random_multivector(rng=0, grades=grades)
     products = [1, *x, *(a * b for i, a in enumerate(x) for b in x[i:])]
     weights = rng.integers(1, 4, (len(shape.values), len(products))) * rng.choice([-1, 1], len(products))
     weights[rng.permuted(np.tile(np.arange(len(products)), (len(weights), 1)), axis=1) >= 4] = 0
@@ -71,7 +71,7 @@ def test_laws_in_a_constant_metric(alg):
     a = alg.symbols("a", 1)
     assert ((a | grad) * x - a).is_zero()
     for k in range(d + 1):  # Doran and Lasenby (6.29): the dot keeps all of it inside the derivative of x
-        A = alg.random_multivector(rng, grades=k)
+        A = alg.random_multivector(rng=rng, grades=k)
         A = A.new(A.keys, np.round(A.coefficients * 5).astype(int))
         assert (grad * (x << A) - k * A).is_zero()
         assert (grad * (x ^ A) - (d - k) * A).is_zero()
@@ -115,7 +115,7 @@ def test_operators_compose_by_the_product_rule():
 def test_derivatives_by_multivectors(alg):
     """Hestenes and Sobczyk, section 2-2: ∂_X ⟨X A⟩ = ⟨A⟩ of X's grades, ∂_X |X|² = 2 ~X, ∂_X X = n."""
     rng = np.random.default_rng(7)
-    A = alg.random_multivector(rng)
+    A = alg.random_multivector(rng=rng)
     A = A.new(A.keys, np.round(A.coefficients * 5).astype(int))
     for grades in (0, 2, (0, 2), (1, 2), None):
         X = alg.symbols("X", grades)

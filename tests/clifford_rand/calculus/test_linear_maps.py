@@ -16,11 +16,11 @@ def test_an_outermorphism_keeps_wedges():
     for d, e in ((1, 1), (1, 4), (2, 3), (3, 3), (4, 2), (5, 6), (6, 5)):
         source, target = cr.Algebra(d), cr.Algebra(0, 1, e - 1)
         F = rng.standard_normal((e, d))
-        A, B = source.random_multivector(rng), source.random_multivector(rng, grades=range(0, d + 1, 2))
+        A, B = source.random_multivector(rng=rng), source.random_multivector(rng=rng, grades=range(0, d + 1, 2))
         image = (A ^ B).outermorphism(F, target)
         assert image.algebra is target
         assert image.isclose(A.outermorphism(F, target) ^ B.outermorphism(F, target), rtol=1e-11)
-        x = source.random_multivector(rng, grades=1)
+        x = source.random_multivector(rng=rng, grades=1)
         np.testing.assert_allclose(x.outermorphism(F, target).values, F @ x.values, rtol=1e-13, atol=1e-13)
         assert source.scalar(3.0).outermorphism(F, target) == target.scalar(3.0)
         if min(d, e) >= 2:  # the coefficient on e_1 ∧ e_e is a 2 × 2 minor
@@ -33,19 +33,19 @@ def test_the_shears_agree_with_the_minors():
     rng = np.random.default_rng(3)
     alg = cr.Algebra(11)  # 705 432 minors for all grades, below; 12: above
     F = rng.standard_normal((12, 12))
-    A = cr.Algebra(12).random_multivector(rng)
+    A = cr.Algebra(12).random_multivector(rng=rng)
     through_shears = A.outermorphism(F)
     parts = [A.grade(k).outermorphism(F) for k in (0, 1, 2, 3, 11, 12)]
     for part in parts:
         assert through_shears.grade(*part.grades).isclose(part, rtol=1e-8)
-    B = alg.random_multivector(rng, grades=range(4))
+    B = alg.random_multivector(rng=rng, grades=range(4))
     assert B.outermorphism(F[:11, :11]).dtype == np.float64
 
 
 def test_batches_and_dtypes_of_maps():
     rng = np.random.default_rng(4)
     alg = cr.Algebra(4)
-    A, F = alg.random_multivector(rng, (3,)), rng.standard_normal((2, 1, 4, 4))
+    A, F = alg.random_multivector(rng=rng, shape=(3,)), rng.standard_normal((2, 1, 4, 4))
     image = A.outermorphism(F)
     assert image.shape == (2, 3)
     for i in range(2):
@@ -62,7 +62,7 @@ def test_batches_and_dtypes_of_maps():
     symbols = sp.Matrix(3, 3, sp.symbols("f:9"))
     assert sp.expand(cr.Algebra(3).I.outermorphism(symbols).values[0] - symbols.det()) == 0
     assert alg.I.outermorphism(half).values[0] == Fraction(round(np.linalg.det(whole)), 81)
-    down = alg.random_multivector(rng).outermorphism(rng.standard_normal((2, 4)), cr.Algebra(2))
+    down = alg.random_multivector(rng=rng).outermorphism(rng.standard_normal((2, 4)), cr.Algebra(2))
     assert down.grades == (0, 1, 2)
 
 
@@ -106,14 +106,14 @@ def test_reciprocal_frames_of_exact_numbers_and_batches():
 def test_left_and_right_matrices():
     rng = np.random.default_rng(7)
     for alg in algebras(4):
-        A, B = alg.random_multivector(rng), alg.random_multivector(rng)
+        A, B = alg.random_multivector(rng=rng), alg.random_multivector(rng=rng)
         scale = max(1.0, float(np.abs(alg.metric).max()) ** alg.d)
         close = {"rtol": 1e-10, "atol": 1e-11 * scale}
         np.testing.assert_allclose(A.left_matrix() @ B.values, (A * B).dense().values, **close)
         np.testing.assert_allclose(A.right_matrix() @ B.values, (B * A).dense().values, **close)
         np.testing.assert_allclose((A * B).left_matrix(), A.left_matrix() @ B.left_matrix(), **close)
         assert alg.from_left_matrix(A.left_matrix()).isclose(A, rtol=1e-14)
-        odd = alg.random_multivector(rng, (2,), 1)
+        odd = alg.random_multivector(rng=rng, shape=(2,), grades=1)
         assert odd.left_matrix().shape == (2, 2**alg.d, 2**alg.d)
         np.testing.assert_allclose(odd.left_matrix()[1] @ B.values, (odd[1] * B).dense().values, **close)
     alg = cr.Algebra(3)
@@ -127,7 +127,7 @@ def test_spinor_matrices_are_a_representation():
     for alg in algebras(6, degenerate=False):
         if not alg.form.is_unit:
             continue
-        A, B = alg.random_multivector(rng, (2,)), alg.random_multivector(rng)
+        A, B = alg.random_multivector(rng=rng, shape=(2,)), alg.random_multivector(rng=rng)
         product = A.spinor_matrix() @ B.spinor_matrix()
         m = alg.d // 2
         blocks = (2,) if alg.d % 2 and (alg.I * alg.I)["1"] > 0 else ()
@@ -149,8 +149,10 @@ def test_pauli_and_dirac_matrices():
     assert [(a.spinor_matrix() == b).all() for a, b in zip(space.basis_vectors(), SIGMA, strict=True)] == [True] * 3
     assert (space.I.spinor_matrix() == 1j * np.eye(2)).all()
     assert [(a.spinor_matrix() == b).all() for a, b in zip(st.basis_vectors(), DIRAC, strict=True)] == [True] * 4
-    assert [(a.spinor_matrix("weyl") == b).all() for a, b in zip(st.basis_vectors(), WEYL, strict=True)] == [True] * 4
-    assert all(not a.spinor_matrix("majorana").real.any() for a in st.basis_vectors())
+    assert [(a.spinor_matrix(basis="weyl") == b).all() for a, b in zip(st.basis_vectors(), WEYL, strict=True)] == [
+        True
+    ] * 4
+    assert all(not a.spinor_matrix(basis="majorana").real.any() for a in st.basis_vectors())
     refused(r"'basis' .* outside Algebra.sta", space.e1.spinor_matrix, "dirac")
     refused(r"real, as I is i in one block.*basis='blocks'", (1j * space.e1).spinor_matrix)
 
@@ -161,20 +163,20 @@ def test_every_basis_of_spinors_is_a_representation(signature, basis):
     alg, rng = cr.Algebra(*signature), np.random.default_rng(3)
     if basis in ("dirac", "weyl", "majorana") and signature != (1, 3):
         return
-    A, B = alg.random_multivector(rng, (2,)), alg.random_multivector(rng, (3, 1))
+    A, B = alg.random_multivector(rng=rng, shape=(2,)), alg.random_multivector(rng=rng, shape=(3, 1))
     np.testing.assert_allclose(
-        (A * B).spinor_matrix(basis), A.spinor_matrix(basis) @ B.spinor_matrix(basis), atol=1e-12
+        (A * B).spinor_matrix(basis=basis), A.spinor_matrix(basis=basis) @ B.spinor_matrix(basis=basis), atol=1e-12
     )
-    assert alg.from_spinor_matrix(B.spinor_matrix(basis), basis=basis).isclose(B, rtol=1e-13).all()
-    assert alg.scalar(1.0).spinor_matrix(basis).trace(axis1=-2, axis2=-1).min() == 2 ** (alg.d // 2)
+    assert alg.from_spinor_matrix(B.spinor_matrix(basis=basis), basis=basis).isclose(B, rtol=1e-13).all()
+    assert alg.scalar(1.0).spinor_matrix(basis=basis).trace(axis1=-2, axis2=-1).min() == 2 ** (alg.d // 2)
     if alg.d % 2 == 0:
-        C = A + 1j * alg.random_multivector(rng, (2,))
-        assert alg.from_spinor_matrix(C.spinor_matrix(basis), basis=basis).isclose(C, rtol=1e-13).all()
+        C = A + 1j * alg.random_multivector(rng=rng, shape=(2,))
+        assert alg.from_spinor_matrix(C.spinor_matrix(basis=basis), basis=basis).isclose(C, rtol=1e-13).all()
     p = alg.symbols("p", grades=(1, 2))
     values = dict(zip(p.symbols_used(), rng.standard_normal(p.keys.size), strict=True))
-    matrix = p.spinor_matrix(basis)
+    matrix = p.spinor_matrix(basis=basis)
     numbers = np.vectorize(lambda entry: complex(sp.sympify(entry).subs(values)))(matrix)
-    np.testing.assert_allclose(numbers, p.subs(values).to_numeric().spinor_matrix(basis), atol=1e-12)
+    np.testing.assert_allclose(numbers, p.subs(values).to_numeric().spinor_matrix(basis=basis), atol=1e-12)
 
 
 def test_failures():
@@ -200,9 +202,9 @@ def test_matrices_back_to_multivectors():
     for p, q in ((1, 0), (0, 1), (2, 0), (1, 1), (0, 3), (3, 1), (2, 3), (6, 0)):
         alg = cr.Algebra(p, q)
         for dtype in (np.float64, np.complex128, np.float32):
-            A = alg.random_multivector(rng, (2, 3), dtype=dtype)
+            A = alg.random_multivector(rng=rng, shape=(2, 3), dtype=dtype)
             basis = "blocks" if dtype == np.complex128 and alg.d % 2 else None
-            again = alg.from_spinor_matrix(A.spinor_matrix(basis), basis=basis)
+            again = alg.from_spinor_matrix(A.spinor_matrix(basis=basis), basis=basis)
             assert again.dtype == dtype
             assert again.isclose(A, rtol=1e-12 if dtype != np.float32 else 1e-5).all()
             assert (alg.from_right_matrix(A.right_matrix()) == A).all()

@@ -38,7 +38,7 @@ def _body(alg, rng):
     simplices, weights = box.simplices.copy(), box.weights.copy()
     for row in range(0, len(weights), 3 if alg.d > 1 else 1):  # the same body, some simplices written in another order
         simplices[row], weights[row] = np.roll(simplices[row], 1), weights[row] * (-1) ** alg.d
-    return cr.SimplicialChain(alg, moved, simplices, weights)
+    return cr.SimplicialChain(alg, moved, simplices, weights=weights)
 
 
 def _fields(alg, x, rng):

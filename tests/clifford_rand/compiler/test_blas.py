@@ -137,7 +137,7 @@ def test_the_libraries_of_numpy_and_scipy_are_found():
 
 def _random(d, n, grades=None, *, metric=None, seed=0):
     alg = cr.Algebra(d) if metric is None else cr.Algebra(metric=metric)
-    return alg.random_multivector(seed, (n,) if n else (), grades)
+    return alg.random_multivector(rng=seed, shape=(n,) if n else (), grades=grades)
 
 
 def _blades(k, d, seed=0, **options):

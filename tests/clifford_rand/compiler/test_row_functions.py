@@ -65,7 +65,7 @@ def test_one_sample_that_fails_a_condition_is_marked(dtype, n, compiled):
 def test_a_product_table(compiled):
     rng = np.random.default_rng(1)
     form = cr.Algebra(metric=np.diag([2.0, -1, 0])).form
-    keys = cr.Algebra(3).random_multivector(rng).keys
+    keys = cr.Algebra(3).random_multivector(rng=rng).keys
     table = product_table(form, "gp", keys, keys)
     given = (table.indptr, table.left, table.right, table.coef)
     a, b = rng.standard_normal((2, 8, 50))
@@ -139,7 +139,7 @@ def test_full_inverses_of_rows_are_those_of_each_alone(counts):
     """Multivectors that are not versors: values, where N is clear, and where Newton's step is due."""
     rng = np.random.default_rng(4)
     alg = cr.Algebra(*counts)
-    values = np.array(alg.random_multivector(rng, 120).values)
+    values = np.array(alg.random_multivector(rng=rng, shape=120).values)
     unit = next(v for v in alg.basis_vectors() if v * v == 1)
     values[3] = (1 + (1 - 1e-9) * unit).dense().values  # nearly null
     values[4] *= 1e-26
@@ -211,7 +211,9 @@ def test_a_fused_loop_by_numba_is_the_loop_by_numpy(dtype, count, compiled):
     """Few and many rows (which are asked for ahead), guards that fail, a number, a result of one argument."""
     rng = np.random.default_rng(7)
     alg = cr.Algebra(3)
-    A, B, V = (alg.random_multivector(rng, count, grades, dtype=dtype) for grades in (range(4), range(4), 2))
+    A, B, V = (
+        alg.random_multivector(rng=rng, shape=count, grades=grades, dtype=dtype) for grades in (range(4), range(4), 2)
+    )
 
     def function(A, B, V, t):
         return A * B * t, V.exp() * B, A.norm(), V * V

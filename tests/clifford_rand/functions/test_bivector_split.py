@@ -36,7 +36,7 @@ def test_random_bivectors_in_every_signature(scale):
     rng = np.random.default_rng(0)
     for counts in signatures(6, 2)[::2]:
         alg = cr.Algebra(*counts)
-        B = alg.random_multivector(rng, (), 2)
+        B = alg.random_multivector(rng=rng, shape=(), grades=2)
         parts = check(B * scale)
         assert len(parts) <= alg.d // 2
         assert (sum(parts, B * 0) / scale).isclose(B, rtol=1e-9)
@@ -46,7 +46,7 @@ def test_equal_and_nearly_equal_planes_turned_at_random():
     rng = np.random.default_rng(1)
     for counts in [*signatures(4, 2), *signatures(6, 5)[::3]]:
         alg = cr.Algebra(*counts)
-        e, V = alg.basis_vectors(), (alg.random_multivector(rng, (), 2) * 0.3).exp()
+        e, V = alg.basis_vectors(), (alg.random_multivector(rng=rng, shape=(), grades=2) * 0.3).exp()
         for apart in (0, 1e-14, 1e-9, 1e-6, 1e-3):
             order, signs = rng.permutation(alg.d), rng.choice([-1, 1], alg.d)
             places = range(0, alg.d - 1, 2)
@@ -61,11 +61,14 @@ def test_batches_of_all_kinds_have_the_split_of_each(d):
     for counts in signatures(d, d)[:: 1 + d // 5]:
         alg = cr.Algebra(*counts)
         e, order = alg.basis_vectors(), rng.permutation(alg.d)
-        V = (alg.random_multivector(rng, grades=2) * 0.3).exp()
+        V = (alg.random_multivector(rng=rng, grades=2) * 0.3).exp()
         planes = [(e[order[2 * j]] * e[order[2 * j + 1]] * 1.0).grade(2) for j in range(d // 2)]
         several = sum((1 + j) * P for j, P in enumerate(planes))
-        elements = [alg.random_multivector(rng, grades=2) * scale for scale in (1e-150, 1e-9, 1.0, 1e100)]
-        elements += [alg.random_multivector(rng, grades=1) ^ alg.random_multivector(rng, grades=1), 0 * planes[0]]
+        elements = [alg.random_multivector(rng=rng, grades=2) * scale for scale in (1e-150, 1e-9, 1.0, 1e100)]
+        elements += [
+            alg.random_multivector(rng=rng, grades=1) ^ alg.random_multivector(rng=rng, grades=1),
+            0 * planes[0],
+        ]
         elements += [several, planes[0] * 2 + planes[1] * 1e-7, (V * several * ~V).grade(2)]
         B = cr.stack(elements)
         parts = check(B, 2e-12)
@@ -87,7 +90,7 @@ def test_planes_of_the_split_are_the_known_ones():
 def test_exponential_is_the_product_of_those_of_the_parts():
     rng = np.random.default_rng(4)
     for signature in [(4,), (3, 1), (3, 0, 1), (5,), (4, 1)]:
-        B = cr.Algebra(*signature).random_multivector(rng, (), 2) * 0.7
+        B = cr.Algebra(*signature).random_multivector(rng=rng, shape=(), grades=2) * 0.7
         assert math.prod(part.exp() for part in B.bivector_split()).isclose(B.exp(), rtol=1e-12)
 
 
@@ -99,7 +102,7 @@ def test_complex_parts_where_the_squares_are_complex():
     assert parts[0].dtype == np.complex128
     assert np.allclose(parts[0].values, parts[1].values.conj())
     for d in (4, 5, 6):
-        check(cr.Algebra(d).random_multivector(0, (), 2, dtype=np.complex128))
+        check(cr.Algebra(d).random_multivector(rng=0, shape=(), grades=2, dtype=np.complex128))
 
 
 def test_metric_that_is_not_diagonal():
@@ -107,12 +110,12 @@ def test_metric_that_is_not_diagonal():
     A = rng.standard_normal((5, 5))
     for diagonal in (np.ones(5), [1, 1, 1, 1, -1], [0, 1, 1, 1, 1]):
         gram = A @ np.diag(diagonal) @ A.T
-        check(cr.Algebra(metric=(gram + gram.T) / 2).random_multivector(rng, (), 2), rtol=1e-8)
+        check(cr.Algebra(metric=(gram + gram.T) / 2).random_multivector(rng=rng, shape=(), grades=2), rtol=1e-8)
 
 
 def test_batches_dtypes_and_zero():
     alg = cr.Algebra(5)
-    B = alg.random_multivector(2, (2, 3), 2) * np.array([[1.0, 0, 1], [1, 1, 1]])
+    B = alg.random_multivector(rng=2, shape=(2, 3), grades=2) * np.array([[1.0, 0, 1], [1, 1, 1]])
     parts = B.bivector_split()
     assert [part.shape for part in parts] == [(2, 3)] * 2
     assert not parts[0][0, 1].values.any()

@@ -24,10 +24,10 @@ def planes_of(alg, rng):
 def mixed(alg, rng):
     """A batch of bivectors: random, simple, isoclinic and nearly so, null, a screw, tiny, large, zero."""
     square, e = alg.form.diagonal, alg.basis_vectors()
-    V = (alg.random_multivector(rng, grades=2) * 0.4).exp()
+    V = (alg.random_multivector(rng=rng, grades=2) * 0.4).exp()
     planes = planes_of(alg, rng)
-    elements = [alg.random_multivector(rng, grades=2) * scale for scale in (1e-12, 1e-5, 0.3, 1.0, 2.5)]
-    elements.append((alg.random_multivector(rng, grades=1) ^ alg.random_multivector(rng, grades=1)) * 0.8)
+    elements = [alg.random_multivector(rng=rng, grades=2) * scale for scale in (1e-12, 1e-5, 0.3, 1.0, 2.5)]
+    elements.append((alg.random_multivector(rng=rng, grades=1) ^ alg.random_multivector(rng=rng, grades=1)) * 0.8)
     for apart in (0, 1e-9, 1e-5, 1e-2):
         B = sum((1 + apart * j) * P for j, P in enumerate(planes))
         elements += [B, 1.6 * B, (V * B * ~V).grade(2)]
@@ -66,7 +66,7 @@ def test_mixed_batches_in_every_signature(d):
             assert error(R[i], B[i].exp()) < 2e-14
             assert error(L[i].exp(), R[i].log().exp()) < 1e-12
             assert error(Q[i], R[i].sqrt()) < 1e-9
-        assert closed_root((alg.random_multivector(rng, (5,), 2) * 0.5).exp(), DOUBLE)[1].all()
+        assert closed_root((alg.random_multivector(rng=rng, shape=(5,), grades=2) * 0.5).exp(), DOUBLE)[1].all()
     assert np.mean(closed) > 0.97  # none of these is left to the general way but where rounding says so
 
 
@@ -77,7 +77,7 @@ PRINCIPAL += [(6,), (0, 6), (5, 1), (3, 3), (4, 1, 1), (3, 0, 3), (1, 1, 4)]
 @pytest.mark.parametrize("signature", PRINCIPAL)
 def test_log_gives_back_what_exp_took_in_the_principal_range(signature):
     rng, alg = np.random.default_rng(0), cr.Algebra(*signature)
-    B = alg.random_multivector(rng, (40,), 2)
+    B = alg.random_multivector(rng=rng, shape=(40,), grades=2)
     B = B * (rng.uniform(0.01, 1.4, 40) / np.linalg.norm(B.values, axis=-1))  # |θ1| + |θ2| ≤ 2 |B| < π
     B = B * np.r_[0.0, 1e-12, np.ones(38)]
     scale = np.r_[np.ones(30), np.full(10, 7.0)]
@@ -100,7 +100,7 @@ def test_log_gives_back_what_exp_took_in_the_principal_range(signature):
 def test_minus_one_and_minus_rotors_in_one_batch(signature):
     """Minus the identity has no closed form, and stands beside elements that have one."""
     alg = cr.Algebra(*signature)
-    R = (alg.random_multivector(1, (6,), 2) * 0.3).exp()
+    R = (alg.random_multivector(rng=1, shape=(6,), grades=2) * 0.3).exp()
     values = R.coefficients.copy()
     values[1], values[3] = 0, 0
     values[1, 0], values[3, 0] = -1, 1
@@ -117,7 +117,7 @@ def test_minus_one_and_minus_rotors_in_one_batch(signature):
 def test_half_and_full_turns_have_closed_forms(signature):
     """Near R = -1 the digits of 1 + S are those of B²: planes that nearly make a full turn, alone and with others."""
     alg = cr.Algebra(*signature)
-    V = (alg.random_multivector(7, (40,), 2) * 0.3).exp()
+    V = (alg.random_multivector(rng=7, shape=(40,), grades=2) * 0.3).exp()
     i, j, *_ = (i for i in range(alg.d) if alg.signature[i] == (-1 if alg.q > 1 else 1))
     plane = alg.basis_vectors()[i] * alg.basis_vectors()[j] * 1.0
     B = (V * plane * ~V).grade(2) * (np.pi - np.geomspace(1e-6, 0.3, 40))
@@ -132,7 +132,7 @@ def test_half_and_full_turns_have_closed_forms(signature):
 @pytest.mark.parametrize("signature", [(4,), (1, 3), (4, 1), (3, 0, 1)])
 def test_scales_and_single_precision(signature):
     rng, alg = np.random.default_rng(2), cr.Algebra(*signature)
-    B = alg.random_multivector(rng, (50,), 2) * 0.5
+    B = alg.random_multivector(rng=rng, shape=(50,), grades=2) * 0.5
     R = B.exp()
     scales = 10.0 ** rng.uniform(-100, 100, 50)
     L, Q = (R * scales).log(), (R * scales).sqrt()
@@ -153,8 +153,8 @@ def test_sparse_bivectors_keep_their_blades():
     assert (0.3 * alg.e12 + 0.4 * alg.e34).exp().keys.size == 4
     first, second = 0.3 * far.blade("e1_2"), 0.4 * far.blade("e11_12")
     assert error((first + second).exp(), first.exp() * second.exp()) < 1e-15
-    assert plane_exponential(alg.form, alg.random_multivector(0, grades=2).keys).planes == 2
-    assert plane_exponential(far.form, far.random_multivector(0, grades=2).keys) is None
+    assert plane_exponential(alg.form, alg.random_multivector(rng=0, grades=2).keys).planes == 2
+    assert plane_exponential(far.form, far.random_multivector(rng=0, grades=2).keys) is None
 
 
 def test_python_numbers_and_rows_are_one_function():
@@ -178,7 +178,7 @@ def test_python_numbers_and_rows_are_one_function():
 
 def test_empty_batches():
     for signature in [(2,), (4,), (4, 1)]:
-        B = cr.Algebra(*signature).random_multivector(0, (0, 3), grades=2)
+        B = cr.Algebra(*signature).random_multivector(rng=0, shape=(0, 3), grades=2)
         assert B.exp().shape == B.exp().log().shape == B.exp().sqrt().shape == (0, 3)
 
 
@@ -205,7 +205,7 @@ def test_planes_that_turn_equally_are_worked_together(signature, alone):
     rng, alg = np.random.default_rng(8), cr.Algebra(*signature)
     a = alg.scalar(rng.uniform(0.2, 3.0, 60))  # beyond π/2 in three planes: minus the exponential of the principal log
     for planes in (alg("1.0*e12 + e34"), alg("1.0*e12 + e34 - e56"), alg("1.0*e12 + 2.0*e34 + 2.0*e56")):
-        turned = (alg.random_multivector(rng, grades=2)).exp()
+        turned = (alg.random_multivector(rng=rng, grades=2)).exp()
         R = (turned >> (a * planes)).exp() * alg.scalar(rng.choice([1.0, 2.5], 60))
         L, Q = R.log(), R.sqrt()  # once: of many roots as good, rounding decides, and products may change their code
         assert L.exp().isclose(R, rtol=1e-12).all()

@@ -46,20 +46,20 @@ def test_every_signature_and_every_grade():
     for p, q, r in [*signatures(4), *signatures(5, 5)[::4]]:
         alg = cr.Algebra(p, q, r)
         for grades in (None, range(0, alg.d + 1, 2)):
-            A = alg.random_multivector(rng, (4,), grades)
+            A = alg.random_multivector(rng=rng, shape=(4,), grades=grades)
             X = A.inv()  # one step of Newton's iteration, where there are null vectors, costs a condition number
             assert residual(A, X) < 1e-15 * float(np.max(10 + (r > 0) * size(A) * size(X)))
             assert X[2].isclose(A[2].inv(), rtol=1e-9)
             assert grades is None or all(k % 2 == 0 for k in X.grades)
         for k in range(1, alg.d - r + 1):
-            A = alg.random_multivector(rng, grades=k)
+            A = alg.random_multivector(rng=rng, grades=k)
             if k in (1, alg.d - 1, alg.d) or alg.d % 2 == 0:
                 assert residual(A) < 1e-13
                 assert set(A.inv().grades) <= set(inverse_grades(A.keys, alg.d))
         if r < alg.d:
             V = alg.scalar(1.0)
             for _ in range(3):
-                V = V * alg.random_multivector(of_versors, grades=1)
+                V = V * alg.random_multivector(rng=of_versors, grades=1)
                 assert V.inv().isclose(V.reverse() / (V * V.reverse())["1"], rtol=1e-10)
                 assert V.inv().grades == V.grades or len(V.grades) > 1
     assert R3.e12.inv() == -R3.e12
@@ -68,15 +68,15 @@ def test_every_signature_and_every_grade():
 def test_metrics_that_are_not_diagonal_or_not_of_unit_squares():
     rng = np.random.default_rng(1)
     for alg in not_diagonal(rng):
-        assert residual(alg.random_multivector(rng, (3,))) < 1e-12
-        v = alg.random_multivector(rng, grades=1)
+        assert residual(alg.random_multivector(rng=rng, shape=(3,))) < 1e-12
+        v = alg.random_multivector(rng=rng, grades=1)
         assert v.inv().isclose(v / (v * v)["1"], rtol=1e-12)
     for diagonal in ([4.0, -0.25, 9.0], [1e6, -1e-6, 1.0, 0.0], [0.0, 2.0], [1.0, 0.0, -1.0, 3.0]):
-        A = cr.Algebra(metric=np.diag(diagonal)).random_multivector(rng, (5,))
+        A = cr.Algebra(metric=np.diag(diagonal)).random_multivector(rng=rng, shape=(5,))
         A = A + 10 * float(np.prod([max(1.0, abs(x)) for x in diagonal])) ** 0.5
         np.testing.assert_allclose((A * A.inv() - 1).coefficients, 0, atol=1e-9)
     for signature in ([1, 0, -1, 0, 1], [-1, 1, 0, 0, 1], [1, 1, -1, 0, 0], [0] * 4):
-        assert residual(cr.Algebra(signature=signature).random_multivector(rng)) < 1e-13
+        assert residual(cr.Algebra(signature=signature).random_multivector(rng=rng)) < 1e-13
 
 
 def test_few_components_in_many_dimensions_need_no_table_of_all():
@@ -93,7 +93,7 @@ def test_few_components_in_many_dimensions_need_no_table_of_all():
 def test_the_inverse_of_a_product_is_the_product_of_the_inverses():
     rng = np.random.default_rng(4)
     for alg in (cr.Algebra(4), cr.Algebra(3, 1), cr.Algebra(3, 0, 1), cr.Algebra(4, 1), *not_diagonal(rng)[:2]):
-        A, B = (alg.random_multivector(rng, (3,)) for _ in range(2))
+        A, B = (alg.random_multivector(rng=rng, shape=(3,)) for _ in range(2))
         assert (A * B).inv().isclose(B.inv() * A.inv(), rtol=1e-8).all()
         assert A.inv().inv().isclose(A, rtol=1e-9).all()
         assert A.reverse().inv().isclose(A.inv().reverse(), rtol=1e-9).all()
@@ -103,7 +103,7 @@ def test_the_inverse_of_a_product_is_the_product_of_the_inverses():
 def test_scales(scale):
     rng = np.random.default_rng(6)
     for alg in (R3, cr.Algebra(2, 1, 1), cr.Algebra(4), NULL):
-        A, v = alg.random_multivector(rng), alg.random_multivector(rng, grades=1)
+        A, v = alg.random_multivector(rng=rng), alg.random_multivector(rng=rng, grades=1)
         assert (A * scale).inv().isclose(A.inv() / scale, rtol=1e-12)
         assert cr.stack([A, A * scale]).inv()[1].isclose(A.inv() / scale, rtol=1e-12)
         assert (v * scale).inv().isclose(v.inv() / scale, rtol=1e-13)
@@ -122,7 +122,7 @@ def test_dtypes(dtype):
     rng = np.random.default_rng(7)
     tolerance = 1e-13 if dtype == np.complex128 else 1e-5
     for alg in (R3, cr.Algebra(2, 1, 1), cr.Algebra(4, 1), NULL):
-        A, v = (alg.random_multivector(rng, (3,), grades, dtype) for grades in (None, 1))
+        A, v = (alg.random_multivector(rng=rng, shape=(3,), grades=grades, dtype=dtype) for grades in (None, 1))
         assert A.inv().dtype == v.inv().dtype == dtype
         assert residual(A) < tolerance
         assert residual(v) < 10 * tolerance
@@ -135,11 +135,11 @@ def test_many_dimensions():
     assert alg.blade("e1_39").inv() == alg.blade("e1_39")
     A = 1 + 2 * alg.e1 + alg.blade("e1_39") + 3.0 * alg.e7 + 0.5 * alg.e0
     assert (A * A.inv()).isclose(1, rtol=1e-12)
-    v = alg.random_multivector(8, (3,), grades=1)
+    v = alg.random_multivector(rng=8, shape=(3,), grades=1)
     assert (v * v.inv()).isclose(1, rtol=1e-10).all()
     refused("at most 20 basis vectors", (v[0] + 1).inv)
     for counts in ((10,), (5, 5), (5, 5, 1), (8, 2)):
-        assert residual(cr.Algebra(*counts).random_multivector(9)) < 1e-14
+        assert residual(cr.Algebra(*counts).random_multivector(rng=9)) < 1e-14
 
 
 # ---- what has no inverse
@@ -155,7 +155,7 @@ def test_singular_multivectors_raise():
         divisors += [1.0 + v for v in e if (v * v) == 1][:2]
         divisors += [a + 1.0 * b for a in e for b in e if (a * a) == 1 and (b * b) == -1][:2]
         for Z in divisors:
-            A, B = (alg.random_multivector(rng) for _ in range(2))
+            A, B = (alg.random_multivector(rng=rng) for _ in range(2))
             for singular in (Z, 1e-150 * Z, 1e150 * Z, Z * A, B * Z):
                 refused(f"{SINGULAR}reciprocal condition number", singular.inv)
                 count += 1
@@ -186,8 +186,10 @@ def test_rtol_decides_what_is_singular():
 
 def test_empty_batches():
     for grades in (1, 2, None):
-        assert R3.random_multivector(0, (0, 2), grades=grades).inv().shape == (0, 2)
-    norm, factors = cr.Algebra(signature=[0, 0, 0, 1]).random_multivector(0, (0,), 3).factorize_versor()
+        assert R3.random_multivector(rng=0, shape=(0, 2), grades=grades).inv().shape == (0, 2)
+    norm, factors = (
+        cr.Algebra(signature=[0, 0, 0, 1]).random_multivector(rng=0, shape=(0,), grades=3).factorize_versor()
+    )
     assert {norm.shape, *(factor.shape for factor in factors)} == {(0,)}
 
 
@@ -196,7 +198,7 @@ def test_empty_batches():
 def test_no_component_has_a_square(shape, signature, grades):
     """One sentence for an element and for a batch of any shape, and an empty batch for an empty one."""
     alg = cr.Algebra(signature=signature)
-    A, empty = (alg.random_multivector(0, batch, grades) for batch in (shape, (0,)))
+    A, empty = (alg.random_multivector(rng=0, shape=batch, grades=grades) for batch in (shape, (0,)))
     A, empty = (A, empty) if grades else (A - A.scalar_part(), empty - empty.scalar_part())
     refused("must be invertible", A.inv)
     assert empty.inv().shape == (0,)
@@ -218,7 +220,7 @@ def test_round_off_of_a_change_of_basis_is_not_inverted():
 
 
 def integers(alg, rng, grades=None):
-    A = alg.random_multivector(rng, grades=grades)
+    A = alg.random_multivector(rng=rng, grades=grades)
     return A.new(A.keys, np.array([Fraction(int(x)) for x in rng.integers(-5, 6, A.keys.size)], dtype=object))
 
 
@@ -274,7 +276,7 @@ def test_inverses_by_involutions(d):
     for counts in signatures(d, d)[:: 1 + d // 4]:
         alg = cr.Algebra(*counts)
         for grades in (None, tuple(range(0, d + 1, 2)), 1, 2 if d > 1 else 1):
-            A = alg.random_multivector(rng, (20,), grades) + (2.0 if grades is None else 0.0)
+            A = alg.random_multivector(rng=rng, shape=(20,), grades=grades) + (2.0 if grades is None else 0.0)
             X, done = closed_inverse(A)
             with np.errstate(all="ignore"):  # where it is not done, X has any value
                 X = X.new(X.keys, np.where(done[..., None], X.coefficients, 1.0))
@@ -294,7 +296,7 @@ def test_one_multivector_through_its_matrix(dtype):
     served = 0
     for counts in [counts for counts in signatures(6, 4) if counts[2] < 4]:
         alg = cr.Algebra(*counts)
-        A = 3 + alg.random_multivector(rng, dtype=dtype)  # far from singular
+        A = 3 + alg.random_multivector(rng=rng, dtype=dtype)  # far from singular
         X = one_by_matrix(A, 1e-12)
         if X is not None:
             served += 1
@@ -306,7 +308,7 @@ def test_one_multivector_through_its_matrix(dtype):
 
 def test_one_multivector_through_its_matrix_in_a_null_basis_and_on_some_blades():
     some = cr.Algebra(4, 4, 2)("3 + e1 + e2_8 + e1_2_3 + e1_5_6_8 + e2_3_5").sparse() * 1.0
-    for A in (cr.Algebra.cga(3, null_basis=True).random_multivector(5) + 3, some):
+    for A in (cr.Algebra.cga(3, null_basis=True).random_multivector(rng=5) + 3, some):
         X = one_by_matrix(A, 1e-12)
         assert (A * X).isclose(1)
         assert (X * A).isclose(1)
@@ -315,7 +317,7 @@ def test_one_multivector_through_its_matrix_in_a_null_basis_and_on_some_blades()
 
 def test_what_the_matrix_leaves_to_the_other_ways():
     alg = cr.Algebra(4, 1)
-    A = alg.random_multivector(3)
+    A = alg.random_multivector(rng=3)
     assert one_by_matrix(A, 1e-12) is not None
     R = (alg.vector([1.0, 2, 3, 4, 0]) * alg.vector([1.0, 2, 0, 4, 1])).dense()
     assert np.all(R.inv().odd().coefficients == 0)  # a versor in all 32 components: its reverse, no rounding elsewhere

@@ -40,7 +40,7 @@ def rounding(R, L):
 
 
 def random_bivector(alg, rng, norm):
-    B = alg.random_multivector(rng, (), 2)
+    B = alg.random_multivector(rng=rng, shape=(), grades=2)
     return B * (norm / np.linalg.norm(B.values))
 
 
@@ -103,7 +103,10 @@ def test_equal_and_nearly_equal_angles_around_half_and_full_turns(signature):
     V = exponential(random_bivector(alg, rng, 0.7))
     for base, apart in itertools.product((0.0, np.pi / 2, np.pi), (0, 1e-12, 1e-9, 1e-5)):
         B = sum(plane * (base + apart * (k + 1)) for k, plane in enumerate(planes))
-        for R in (V * exponential(B) * ~V, exponential(B + apart * alg.random_multivector(rng, (), 2))):
+        for R in (
+            V * exponential(B) * ~V,
+            exponential(B + apart * alg.random_multivector(rng=rng, shape=(), grades=2)),
+        ):
             assert error(R, R.log()) < 2e-12, (base, apart)
 
 
@@ -140,8 +143,8 @@ def test_motors_translations_and_their_negatives(n):
         (1 if n == 2 else -1) * (1 + 0.5 * alg.e01),  # no turn of the plane shifts nothing: -T has no log
         exponential(0.3 * alg.e01 + 1.2 * alg.e12),
         -exponential(0.3 * alg.e02 + 3.1 * alg.e12),
-        exponential(alg.random_multivector(rng, (), 2) * 2),
-        -exponential(alg.random_multivector(rng, (), 2) * 1e-3),
+        exponential(alg.random_multivector(rng=rng, shape=(), grades=2) * 2),
+        -exponential(alg.random_multivector(rng=rng, shape=(), grades=2) * 1e-3),
     ):
         assert error(R, R.log()) < 1e-12
     L = (-1 - 0.5 * cr.Algebra.pga(3).e01).log()
@@ -152,7 +155,7 @@ def test_closed_forms_agree_with_the_general_way(monkeypatch):
     rng = np.random.default_rng(3)
     for signature in [(2,), (1, 1), (3,), (2, 1), (1, 1, 1), (0, 3), (3, 0, 1), (0, 3, 1), (2, 0, 1)]:
         alg = cr.Algebra(*signature)
-        R = (alg.random_multivector(rng, (12,), 2) * np.geomspace(1e-6, 0.8, 12)).exp()
+        R = (alg.random_multivector(rng=rng, shape=(12,), grades=2) * np.geomspace(1e-6, 0.8, 12)).exp()
         closed, done = closed_form(R, np.dtype(float))
         assert done.mean() > 0.9
         with monkeypatch.context() as patch:
@@ -170,7 +173,7 @@ def test_metrics_that_are_not_diagonal(seed):
         for diagonal in (np.ones(d), np.r_[-1.0, np.ones(d - 1)], np.r_[0.0, np.ones(d - 1)]):
             gram = A @ np.diag(diagonal) @ A.T
             alg = cr.Algebra(metric=(gram + gram.T) / 2)
-            B = alg.random_multivector(rng, (), 2)
+            B = alg.random_multivector(rng=rng, shape=(), grades=2)
             R = exponential(B * (0.8 / np.abs(B.values).max() / np.abs(gram).max()))
             assert error(R, R.log()) < 1e-10
     R = exponential(cr.Algebra.cga(2, null_basis=True)("0.3*e1^ei + 0.2*e1^e2 + 0.4*eo^ei"))
@@ -180,7 +183,7 @@ def test_metrics_that_are_not_diagonal(seed):
 def test_dtypes():
     alg = cr.Algebra(3)
     assert alg.e12.log().isclose(np.pi / 2 * alg.e12)
-    C = alg.random_multivector(2, (5,), 2, dtype=np.complex128) * 0.3
+    C = alg.random_multivector(rng=2, shape=(5,), grades=2, dtype=np.complex128) * 0.3
     assert C.exp().log().grade(2).isclose(C).all()
     assert C.exp().log().dtype == np.complex128
     mixed = alg.multivector([[1.0, 0, 0, 0], [-1.0, 0, 0, 0], [2.0, 0, 0, 0]], [0, 2]).log()  # by both ways at once
@@ -208,7 +211,7 @@ HYPERBOLIC, R4 = cr.Algebra(1, 1), cr.Algebra(4)
         (1e-9 * (1 + R4.e1), ZERO),
         (R4("1 + e12 + e34").astype(object), "float"),  # of exact numbers one plane
         (np.nan * R4.e12 + 1, "finite"),
-        (1.0 + cr.Algebra(14).random_multivector(0, (), 2), "dimensions"),
+        (1.0 + cr.Algebra(14).random_multivector(rng=0, shape=(), grades=2), "dimensions"),
     ],
 )
 def test_refusals_of_log_say_why(A, message):
@@ -228,7 +231,9 @@ def test_what_is_refused_has_no_logarithm():
     for signature, count in {(2, 1): 9, (1, 2): 9, (3, 1): 9, (2, 2): 9, (3, 2): 4, (2, 3): 4, (3, 3): 2}.items():
         alg = cr.Algebra(*signature)
         for _ in range(count):
-            R = exponential(alg.random_multivector(rng, (), 2)) * exponential(alg.random_multivector(rng, (), 2))
+            R = exponential(alg.random_multivector(rng=rng, shape=(), grades=2)) * exponential(
+                alg.random_multivector(rng=rng, shape=(), grades=2)
+            )
             try:
                 L = R.log()
                 off = error(R, L)  # near rotors that have none, |L| grows, and the planes of L cancel in exp(L)

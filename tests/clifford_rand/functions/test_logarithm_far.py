@@ -98,7 +98,7 @@ def test_a_slow_turn_beside_a_large_boost():
     """The turn is known to the rounding of the whole rotor, not to its own: boosts e^8 to e^11 in STA, all of d = 6."""
     rng, alg = np.random.default_rng(12), cr.Algebra(3, 1)
     for angle, boost in itertools.product((2.6, 2.75, 3.1), np.linspace(4.0, 5.5, 10)):
-        V = (alg.random_multivector(rng, (), 2) * 0.3).exp()
+        V = (alg.random_multivector(rng=rng, shape=(), grades=2) * 0.3).exp()
         R = V * (angle / 2 * alg.e12).exp() * (boost * alg.e34).exp() * ~V
         assert np.abs((R.log().exp() - R).values).max() < 1e-10 * np.abs(R.values).max()
     for p, q in itertools.product(range(2, 6), range(1, 5)):

@@ -19,7 +19,7 @@ def test_norm_squared_is_the_scalar_part_of_a_times_its_reverse():
     rng = np.random.default_rng(0)
     grams = [rng.standard_normal((d, d)) for d in (2, 3, 4)]
     for alg in [cr.Algebra(*counts) for counts in signatures(5)] + [cr.Algebra(metric=G + G.T) for G in grams]:
-        A = alg.random_multivector(rng, (3,))
+        A = alg.random_multivector(rng=rng, shape=(3,))
         product = (A * ~A).grade(0).coefficients[..., 0]
         np.testing.assert_allclose(A.norm_squared(), product, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(A.norm(), np.sqrt(np.abs(product)), rtol=1e-6, atol=1e-6)
@@ -36,7 +36,7 @@ def test_norms_at_every_scale(scale):
     np.testing.assert_allclose(mixed.norm(), [5 * scale, 5], rtol=1e-15)
     for signature in ((8,), (4, 4), (7, 0, 1)):
         alg = cr.Algebra(*signature)
-        A = alg.random_multivector(0, 3)
+        A = alg.random_multivector(rng=0, shape=3)
         expected = np.sqrt(np.abs((A.coefficients**2 * alg.form.weight(A.keys.masks)).sum(axis=-1)))
         np.testing.assert_allclose((A * scale).norm() / scale, expected, rtol=1e-12)
         np.testing.assert_allclose([one.norm() / scale for one in A * scale], expected, rtol=1e-12)
@@ -45,7 +45,7 @@ def test_norms_at_every_scale(scale):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.complex128])
 def test_norm_keeps_the_precision_of_the_dtype(dtype):
-    A = R3.random_multivector(1, (4,), dtype=dtype)
+    A = R3.random_multivector(rng=1, shape=(4,), dtype=dtype)
     assert A.norm().dtype == np.zeros(1, dtype).real.dtype
     assert A.normalized().dtype == dtype
     np.testing.assert_allclose(A.normalized().norm(), 1, rtol=1e-5 if A.norm().itemsize == 4 else 1e-14)
@@ -107,12 +107,12 @@ def test_drifted_versors_by_every_path(signature):
     """U ~U is 1 or -1 where A ~A = s + q with q² < s², and U a product of A and a number x + y q; for a versor x."""
     alg = cr.Algebra(*signature)
     rng = np.random.default_rng(alg.d)
-    R = (alg.random_multivector(rng, (30,), 2) * 0.4).exp() * alg.scalar(rng.uniform(0.5, 2, 30))
+    R = (alg.random_multivector(rng=rng, shape=(30,), grades=2) * 0.4).exp() * alg.scalar(rng.uniform(0.5, 2, 30))
     vector = alg.vector(rng.normal(size=alg.d) + 4 * (np.arange(alg.d) == alg.d - 1))
     fused = cr.fused(lambda A: A.normalized())
     for grades, versors in ((range(0, alg.d + 1, 2), R), (range(1, alg.d + 1, 2), (R * vector).odd())):
         A = versors.grade(*grades)
-        drifted = A + 1e-2 * alg.random_multivector(rng, (30,), grades)
+        drifted = A + 1e-2 * alg.random_multivector(rng=rng, shape=(30,), grades=grades)
         assert A.normalized().isclose(A / alg.scalar(A.norm()), rtol=1e-11, atol=1e-12).all()
         U = drifted.normalized()
         square, size = U * ~U, np.square(U.values).max()
@@ -126,7 +126,7 @@ def test_drifted_versors_by_every_path(signature):
 
 
 def test_sums_of_even_and_odd_versors_are_divided_by_their_norm():
-    A = cr.Algebra.pga(3).random_multivector(0, (5,))
+    A = cr.Algebra.pga(3).random_multivector(rng=0, shape=(5,))
     for U in (A.normalized(), as_tensor(A).normalized().to_numpy(), cr.fused(lambda A: A.normalized())(A)):
         assert U.isclose(A / A.algebra.scalar(A.norm()), rtol=1e-13).all()
 

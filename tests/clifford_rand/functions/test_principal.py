@@ -34,7 +34,7 @@ def is_off_the_cut(A):
 def test_laws_on_random_multivectors(signature):
     """Dense and sparse, even, odd and mixed ones; off the negative axis the values are the principal ones, SciPy's."""
     alg, rng = cr.Algebra(*signature), np.random.default_rng(sum(signature))
-    elements = [alg.random_multivector(rng) + shift for shift in (0, 1, 3)]
+    elements = [alg.random_multivector(rng=rng) + shift for shift in (0, 1, 3)]
     elements += [alg.multivector(rng.choice(ENTRIES, 2**alg.d)) + shift for shift in (0, 0, 2, 2)]
     elements = [A for A in elements if is_off_the_cut(A)]
     assert elements
@@ -119,7 +119,7 @@ def test_negative_eigenvalues_with_a_commuting_root_of_minus_one():
 def test_complex_coefficients_batches_and_dtypes():
     rng = np.random.default_rng(6)
     for signature in ((3, 0, 0), (2, 0, 1), (1, 2, 0), (2, 2, 0)):
-        A = cr.Algebra(*signature).random_multivector(rng, (2, 3), dtype=np.complex128)
+        A = cr.Algebra(*signature).random_multivector(rng=rng, shape=(2, 3), dtype=np.complex128)
         assert A.log().exp().isclose(A, rtol=1e-9).all()
         assert (A.sqrt() * A.sqrt()).isclose(A, rtol=1e-9).all()
     mixed = cr.Algebra.pga(2).multivector(

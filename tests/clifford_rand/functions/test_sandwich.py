@@ -24,7 +24,7 @@ def test_it_is_the_two_products_and_keeps_grades():
                 continue
             inverse = R.inv()
             for grades in [(k,) for k in range(alg.d + 1)] + [tuple(range(alg.d + 1))]:
-                X = alg.random_multivector(rng, grades=grades)
+                X = alg.random_multivector(rng=rng, grades=grades)
                 plain = R * X * inverse
                 assert (R >> X).isclose(plain, rtol=1e-8, atol=1e-9 * float(np.abs(plain.values).max() + 1)), alg
                 assert (R >> X).grades == grades
@@ -43,7 +43,7 @@ def test_the_product_in_a_batch_is_that_of_each_element():
         R, many = versor(alg, rng, 2), versor(alg, rng, 2, (3,))
         for grades in (1, (0, 1, 3), None):
             for count in (2, 400):  # below and above the batch from which the matrix is built
-                X = alg.random_multivector(rng, (count,), grades)
+                X = alg.random_multivector(rng=rng, shape=(count,), grades=grades)
                 Y, table = R >> X, many.reshape(3, 1) >> X
                 assert (Y.shape, Y.grades, table.shape) == ((count,), X.grades, (3, count))
                 for i in (0, count - 1):
@@ -51,7 +51,7 @@ def test_the_product_in_a_batch_is_that_of_each_element():
                 assert (R.reshape(1) >> X).isclose(Y, rtol=1e-11).all()
                 for i in range(3):
                     assert table[i].isclose(many[i] >> X, rtol=1e-10).all()
-        assert (many >> alg.random_multivector(rng, (5, 3), 1)).shape == (5, 3)
+        assert (many >> alg.random_multivector(rng=rng, shape=(5, 3), grades=1)).shape == (5, 3)
         assert (many >> alg.basis_vectors()[0]).shape == (3,)
 
 
@@ -79,9 +79,9 @@ def test_the_sign_is_that_of_the_product():
 def test_other_multivectors_give_every_grade():
     rng = np.random.default_rng(5)
     for alg in (R3, R4, cr.Algebra(2, 1), cr.Algebra(3, 0, 1)):
-        R = 3 + alg.random_multivector(rng, grades=range(alg.d))
+        R = 3 + alg.random_multivector(rng=rng, grades=range(alg.d))
         for shape in ((), (300,)):
-            X = alg.random_multivector(rng, shape, 1)
+            X = alg.random_multivector(rng=rng, shape=shape, grades=1)
             assert set((R >> X).grades) > {1}
             assert np.all((R >> X).isclose(R * X * R.inv(), rtol=1e-8))
     central = 1 + R3.I  # neither even nor odd, but it keeps vectors
@@ -106,7 +106,7 @@ def test_a_rotor_off_the_group_by_little_is_inverted_fully():
 def test_lengths_do_not_count(scale):
     rng = np.random.default_rng(6)
     for alg in (R3, cr.Algebra(3, 0, 1), cr.Algebra(3, 1)):
-        R, X = versor(alg, rng, 2), alg.random_multivector(rng, grades=1)
+        R, X = versor(alg, rng, 2), alg.random_multivector(rng=rng, grades=1)
         assert ((scale * R) >> X).isclose(R >> X, rtol=1e-14)
         assert (R >> (scale * X)).isclose(scale * (R >> X), rtol=1e-14)
         np.testing.assert_allclose((scale * R).vector_matrix(), R.vector_matrix(), rtol=1e-13, atol=1e-14)
@@ -116,9 +116,11 @@ def test_lengths_do_not_count(scale):
 
 def test_dtypes():
     for dtype in (np.float32, np.complex64, np.complex128):
-        R = R4.random_multivector(7, (), 1, dtype) * R4.random_multivector(8, (), 1, dtype)
+        R = R4.random_multivector(rng=7, shape=(), grades=1, dtype=dtype) * R4.random_multivector(
+            rng=8, shape=(), grades=1, dtype=dtype
+        )
         for shape in ((), (3,), (200,)):
-            X = R4.random_multivector(9, shape, 1, dtype)
+            X = R4.random_multivector(rng=9, shape=shape, grades=1, dtype=dtype)
             assert (R >> X).dtype == dtype
             assert np.all((R >> X).isclose((R * X * R.inv()).grade(1), rtol=1e-3 if dtype != np.complex128 else 1e-10))
     assert ((1 + R4.e12) >> R4.e1).dtype == np.float64
@@ -156,7 +158,7 @@ def peak(work):
 def test_a_large_batch_goes_through_one_matrix():
     """Its memory is that of the answer: R X, with sixteen coefficients a vector where X has five, is never formed."""
     rng, alg = np.random.default_rng(8), cr.Algebra(4, 1)
-    R, X = versor(alg, rng, 4), alg.random_multivector(rng, (50_000,), 1)
+    R, X = versor(alg, rng, 4), alg.random_multivector(rng=rng, shape=(50_000,), grades=1)
     inverse = R.inv()
     assert (R * X).values.nbytes >= 3 * X.values.nbytes
     assert peak(lambda: R >> X) < 2.2 * X.values.nbytes
@@ -211,7 +213,7 @@ def test_the_quadratic_form_is_the_product(dtype):
             R = versor(alg, rng, count, (6,))[np.arange(n) % 6].astype(dtype)
             inverse = R.astype(float).inv()
             for grades in range(alg.d + 1), (1,), (alg.d - 1,):
-                X = alg.random_multivector(rng, (n,), tuple(grades), dtype=dtype)
+                X = alg.random_multivector(rng=rng, shape=(n,), grades=tuple(grades), dtype=dtype)
                 expected = (R.astype(float) * X.astype(float) * inverse).grade(*grades)
                 assert (R >> X).isclose(expected, rtol=rtol, atol=rtol).all()
                 for one in (R[0] >> X[0], (R[0] >> X)[0], (R >> X[0])[0]):
@@ -221,7 +223,7 @@ def test_the_quadratic_form_is_the_product(dtype):
 
 def test_what_is_no_versor_is_found_in_every_way():
     """R ~R of 1 + e1234 is no number in Cl(4); e1 + e2 of Cl(1, 1) is null; neither may pass the quadratic form."""
-    R, X = R4("1 + 0.5*e1234 + 0.25*e12"), R4.random_multivector(6, (300,), 1)
+    R, X = R4("1 + 0.5*e1234 + 0.25*e12"), R4.random_multivector(rng=6, shape=(300,), grades=1)
     many = R + np.zeros(300)
     expected = R * X * R.inv()
     for Y in (R >> X, many >> X, many[0] >> X):

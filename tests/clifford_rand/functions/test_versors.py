@@ -42,8 +42,8 @@ def test_versors_are_recognised_and_are_products_of_vectors():
         if alg.d >= 2:
             assert not (1 + alg.basis_vectors()[0]).is_versor()
         if alg.d >= 4:
-            assert not alg.random_multivector(rng, grades=(0, 2, 4)).is_versor()
-            assert not alg.random_multivector(rng, grades=(1, 3)).is_versor()
+            assert not alg.random_multivector(rng=rng, grades=(0, 2, 4)).is_versor()
+            assert not alg.random_multivector(rng=rng, grades=(1, 3)).is_versor()
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_a_rotor_takes_one_vector_to_the_other():
 def test_the_euclidean_rotor_is_the_least_one():
     rng = np.random.default_rng(7)
     for d in (2, 3, 4, 6):
-        a, b = (cr.Algebra(d).random_multivector(rng, (50,), 1) for _ in range(2))
+        a, b = (cr.Algebra(d).random_multivector(rng=rng, shape=(50,), grades=1) for _ in range(2))
         R = cr.rotor_between(a, b)
         cosine = (a.inner(b)["1"]) / (a.norm() * b.norm())
         np.testing.assert_allclose(np.abs(R["1"]), np.cos(np.arccos(cosine) / 2), atol=1e-13)
@@ -226,7 +226,7 @@ def test_vectors_whose_sum_is_null():
 
 def test_rotors_of_batches_scales_and_dtypes():
     alg = cr.Algebra(4)
-    a, b = alg.random_multivector(8, (3, 1), 1), alg.random_multivector(9, (5,), 1)
+    a, b = alg.random_multivector(rng=8, shape=(3, 1), grades=1), alg.random_multivector(rng=9, shape=(5,), grades=1)
     R = cr.rotor_between(a, b)
     assert R.shape == (3, 5)
     assert cr.rotor_between(1e150 * a, 1e-150 * b).isclose(R, rtol=1e-13).all()

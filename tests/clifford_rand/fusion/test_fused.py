@@ -48,7 +48,7 @@ def _no_warnings():
 
 
 def _even(alg, rng, shape=(), dtype=np.float64):
-    return alg.random_multivector(rng, shape, tuple(range(0, alg.d + 1, 2)), dtype)
+    return alg.random_multivector(rng=rng, shape=shape, grades=tuple(range(0, alg.d + 1, 2)), dtype=dtype)
 
 
 def _is_same(got, want, rtol=1e-12):
@@ -98,7 +98,7 @@ class TestAgreement:
     def test_the_code_computes_what_the_plain_function_does(self, alg, function):
         rng = np.random.default_rng(0)
         for shape in ((), (5,)):
-            a, b = _even(alg, rng, shape), alg.random_multivector(rng, shape, 1)
+            a, b = _even(alg, rng, shape), alg.random_multivector(rng=rng, shape=shape, grades=1)
             _agrees(function, a.grade(0, 2) if function is FUNCTIONS["exp"] and alg.d > 3 else a, b)
 
     @pytest.mark.parametrize("name", ["PGA", *(pytest.param(one, marks=pytest.mark.slow) for one in ("CGA", "STA"))])
@@ -106,7 +106,10 @@ class TestAgreement:
         alg, rng = ALGEBRAS[name], np.random.default_rng(1)
         fused = cr.fused(lambda B, x: B.exp() >> x)
         for shape in ((), (33,), (3, 2)):
-            B, x = alg.random_multivector(rng, shape, 2), alg.random_multivector(rng, shape, 1)
+            B, x = (
+                alg.random_multivector(rng=rng, shape=shape, grades=2),
+                alg.random_multivector(rng=rng, shape=shape, grades=1),
+            )
             assert _is_same(fused(B, x), B.exp() >> x)
         assert fused.fallback_reason is None
         assert len(fused.compiled_for) == 2  # one multivector and a batch
@@ -116,7 +119,7 @@ class TestAgreement:
     def test_dtypes(self, dtype, backend):
         alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(2)
         fused = cr.fused(lambda R, x, t: (R * x * ~R * t, R.grade(2).exp(), x.norm()), backend=backend)
-        R, x = _even(alg, rng, 9, dtype), alg.random_multivector(rng, 9, 1, dtype)
+        R, x = _even(alg, rng, 9, dtype), alg.random_multivector(rng=rng, shape=9, grades=1, dtype=dtype)
         got, want = fused(R, x, 0.5), fused.function(R, x, 0.5)
         assert [one.dtype for one in got] == [one.dtype for one in want]
         assert _is_same(got, want, 50 * float(np.finfo(dtype).eps))
@@ -151,7 +154,11 @@ class TestBatches:
             ((0,),) * 3,
         ]
         for first, second, third in shapes:
-            R, x, t = _even(alg, rng, first), alg.random_multivector(rng, second, 1), rng.standard_normal(third)
+            R, x, t = (
+                _even(alg, rng, first),
+                alg.random_multivector(rng=rng, shape=second, grades=1),
+                rng.standard_normal(third),
+            )
             assert _is_same(fused(R, x, t), fused.function(R, x, t)), (first, second, third)
 
     def test_every_number_of_samples(self):
@@ -160,19 +167,19 @@ class TestBatches:
         fused = cr.fused(lambda B, x: (B.exp() >> x, x * x))
         for dtype in (np.float64, np.float32):
             for count in (1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 65):
-                B, x = (alg.random_multivector(rng, count, k, dtype) for k in (2, 1))
+                B, x = (alg.random_multivector(rng=rng, shape=count, grades=k, dtype=dtype) for k in (2, 1))
                 assert _is_same(fused(B, x), fused.function(B, x), 100 * float(np.finfo(dtype).eps))
                 assert fused.fallback_reason is None
 
     def test_many_samples_run_on_threads(self):
         alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(4)
         fused = cr.fused(lambda R, x: R * x * ~R)
-        R, x = _even(alg, rng, 70_000), alg.random_multivector(rng, 70_000, 1)
+        R, x = _even(alg, rng, 70_000), alg.random_multivector(rng=rng, shape=70_000, grades=1)
         assert _is_same(fused(R, x), R * x * ~R)
 
     def test_what_one_multivector_decides_is_computed_before_the_loop(self):
         alg, rng = ALGEBRAS["PGA"], np.random.default_rng(5)
-        B, x = alg.random_multivector(rng, (), 2), alg.random_multivector(rng, 9, 3)
+        B, x = alg.random_multivector(rng=rng, shape=(), grades=2), alg.random_multivector(rng=rng, shape=9, grades=3)
         fused = _agrees(lambda B, x: (B.exp() * x * ~B.exp(), B * B), B, x, backend="numba")
         head, loop = fused.source().split("    for _i in")
         assert "_np.rint" in head
@@ -180,14 +187,14 @@ class TestBatches:
 
     def test_no_array_is_copied_that_lies_component_by_component(self):
         alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(6)
-        result = cr.fused(lambda a: 2 * a)(alg.random_multivector(rng, 8, 1))
+        result = cr.fused(lambda a: 2 * a)(alg.random_multivector(rng=rng, shape=8, grades=1))
         assert result.coefficients.T.flags.c_contiguous
         assert not result.coefficients.flags.writeable
 
     @pytest.mark.parametrize("name", ["Cl(3)", "CGA", "PGA"])
     def test_the_matrix_of_one_versor_is_computed_before_the_loop(self, name):
         alg, rng = ALGEBRAS[name], np.random.default_rng(17)
-        R, x, t = _even(alg, rng), alg.random_multivector(rng, 5, 1), rng.standard_normal(5)
+        R, x, t = _even(alg, rng), alg.random_multivector(rng=rng, shape=5, grades=1), rng.standard_normal(5)
         _agrees(lambda R, x, t: (R * x * ~R * t + R, x * x + t), R, x, t)
         moved = cr.fused(lambda R, x: R * x * ~R)
         rows = (R * x * ~R).grade(1, *(5,) * (alg.d == 5)).keys.size
@@ -208,7 +215,7 @@ class TestCode:
 
     def test_terms_that_are_equal_are_computed_once_and_zeros_not_at_all(self):
         alg, rng = ALGEBRAS["STA"], np.random.default_rng(8)
-        a, b = (alg.random_multivector(rng) for _ in range(2))
+        a, b = (alg.random_multivector(rng=rng) for _ in range(2))
         fused = cr.fused(lambda a, b: (a * b) * a - a * (b * a) + a.scalar_part() * b.scalar_part(), backend="numpy")
         assert fused.operations(a, b) == (1, 0, 0)
         assert fused(a, b).grades == (0,)
@@ -224,7 +231,7 @@ class TestCode:
         for backend in ("numba", "numpy"):
             zero = cr.fused(lambda a, b: (a - a, a.norm_squared() * 0, b * a, 1.5), backend=backend)
             for shape in ((), (3,), (2, 1)):
-                a = alg.random_multivector(rng, shape, 1)
+                a = alg.random_multivector(rng=rng, shape=shape, grades=1)
                 got, number, product, constant = zero(a, nothing)
                 assert got.shape == product.shape == np.shape(number) == shape
                 assert got.keys.size == product.keys.size == 0
@@ -234,7 +241,7 @@ class TestCode:
     def test_the_source_is_the_code(self):
         alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(9)
         fused = cr.fused(lambda a, t: (a + 1) * np.sin(t), backend="numpy")
-        a = alg.random_multivector(rng, (), 1)
+        a = alg.random_multivector(rng=rng, shape=(), grades=1)
         text = fused.source(a, 0.25)
         assert "a_e1" in text
         assert "_np.sin(t)" in text
@@ -246,7 +253,7 @@ class TestCode:
 
     def test_names_that_the_code_uses_itself(self):
         alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(10)
-        a, b = (alg.random_multivector(rng, 3, 1) for _ in range(2))
+        a, b = (alg.random_multivector(rng=rng, shape=3, grades=1) for _ in range(2))
         fused = cr.fused(lambda _0, _i, _0_e1: _0 * _i + _0_e1)
         assert _is_same(fused(a, b, 2.0), a * b + 2.0)
 
@@ -262,7 +269,7 @@ class TestScalars:
             )
 
         alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(11)
-        t, x = rng.standard_normal(50), alg.random_multivector(rng, 50, 1)
+        t, x = rng.standard_normal(50), alg.random_multivector(rng=rng, shape=50, grades=1)
         for backend in ("numba", "numpy"):
             assert _is_same(cr.fused(function, backend=backend)(t, x), function(t, x))
 
@@ -293,7 +300,7 @@ class TestScalars:
             return sum(more, a * b) * scale + named.get("last", 0)
 
         alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(15)
-        a, b, c, d = (alg.random_multivector(rng, 4, 1) for _ in range(4))
+        a, b, c, d = (alg.random_multivector(rng=rng, shape=4, grades=1) for _ in range(4))
         fused = cr.fused(function, backend="numpy")
         for args, named in (
             ((a, b), {}),
@@ -333,7 +340,7 @@ class TestExponential:
         alg, rng = ALGEBRAS[name], np.random.default_rng(12)
         if name in ("CGA", "STA"):
             scale = min(scale, 5.0)  # boosts grow
-        B = alg.random_multivector(rng, 64, 2) * scale
+        B = alg.random_multivector(rng=rng, shape=64, grades=2) * scale
         fused = cr.fused(lambda B: (B.exp(), B.exp() * (-B).exp()), backend="numpy")
         got, one = fused(B)
         size = np.abs(got.coefficients).max()
@@ -362,7 +369,7 @@ class TestLogarithm:
         alg, rng = ALGEBRAS[name], np.random.default_rng(16)
         if alg.d > 3 and name != "PGA":
             scale = min(scale, 0.2)  # turns in two planes by more are left to the plain function
-        R = (scale * alg.random_multivector(rng, 100, 2)).exp()
+        R = (scale * alg.random_multivector(rng=rng, shape=100, grades=2)).exp()
         fused = cr.fused(lambda R: (R.log(), R.sqrt(), np.log(R).exp(), np.sqrt(R) * R.sqrt()), backend="numpy")
         log, root, back, square = fused(R)
         assert fused.fallback_reason is None
@@ -397,7 +404,11 @@ class TestArrayFunction:
     def test_arrays_of_every_library(self, name, library):
         xp = pytest.importorskip(library)
         alg, rng = ALGEBRAS[name], np.random.default_rng(18)
-        B, x, t = alg.random_multivector(rng, 6, 2) * 0.5, alg.random_multivector(rng, 6, 1), rng.standard_normal(6)
+        B, x, t = (
+            alg.random_multivector(rng=rng, shape=6, grades=2) * 0.5,
+            alg.random_multivector(rng=rng, shape=6, grades=1),
+            rng.standard_normal(6),
+        )
         function = cr.fused(self._move).array_function(B, x, t, half=0.25)
         arrays = [xp.asarray(np.array(one, dtype=np.float32)) for one in (B.coefficients, x.coefficients, t)]
         moved, (number, twice, root) = function(*arrays, 0.25)
@@ -413,7 +424,11 @@ class TestArrayFunction:
         """By finite differences, for ordinary and for tiny bivectors; at B = 0 they are finite."""
         torch = pytest.importorskip("torch")
         alg, rng = ALGEBRAS[name], np.random.default_rng(19)
-        B, x, t = alg.random_multivector(rng, 3, 2), alg.random_multivector(rng, 3, 1), 0.5 + rng.random(3)
+        B, x, t = (
+            alg.random_multivector(rng=rng, shape=3, grades=2),
+            alg.random_multivector(rng=rng, shape=3, grades=1),
+            0.5 + rng.random(3),
+        )
         function = cr.fused(self._move).array_function(B, x, t)
 
         def flat(*arrays):
@@ -442,7 +457,7 @@ class TestArrayFunction:
     def test_torch_compiles_the_whole(self):
         torch = pytest.importorskip("torch")
         alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(20)
-        B, x = alg.random_multivector(rng, 5, 2), alg.random_multivector(rng, 5, 1)
+        B, x = alg.random_multivector(rng=rng, shape=5, grades=2), alg.random_multivector(rng=rng, shape=5, grades=1)
         function = cr.fused(self._move).array_function(B, x, 0.5)
         arrays = [torch.tensor(np.array(one.coefficients)) for one in (B, x)]
         compiled = torch.compile(lambda *arrays: function(*arrays, 0.5, 0.5)[0], fullgraph=True, backend="aot_eager")
@@ -452,7 +467,7 @@ class TestArrayFunction:
         alg = ALGEBRAS["CGA"]
         refused(
             "function must be one that can be traced",
-            lambda: cr.fused(lambda B: B.exp()).array_function(alg.random_multivector(0, (), 2)),
+            lambda: cr.fused(lambda B: B.exp()).array_function(alg.random_multivector(rng=0, shape=(), grades=2)),
         )
         refused("complex", lambda: cr.fused(lambda B: B * 2).array_function(alg.e12 * 1j))
 
@@ -475,7 +490,7 @@ class TestFallback:
     def test_an_error_of_the_plain_function_says_why_it_is_not_fused(self):
         shorter = cr.fused(lambda a: a if a.norm() < 1 else a.normalized())
         with pytest.raises(ValueError, match="truth value") as caught:
-            shorter(ALGEBRAS["Cl(3)"].random_multivector(0, 5, 1))
+            shorter(ALGEBRAS["Cl(3)"].random_multivector(rng=0, shape=5, grades=1))
         (note,) = caught.value.__notes__
         assert "not fused: it branches on a value" in note
         assert "numpy.where" in note
@@ -528,10 +543,12 @@ class TestFallback:
         """Where the compiled code would not be right the plain function is run, with its result or its error."""
         alg, rng = ALGEBRAS["STA"], np.random.default_rng(13)
         sandwich = cr.fused(lambda R, x: R >> x, backend=backend)
-        R, x = _even(alg, rng, 4), alg.random_multivector(rng, 4, 1)
+        R, x = _even(alg, rng, 4), alg.random_multivector(rng=rng, shape=4, grades=1)
         assert _is_same(sandwich(R, x), R >> x)  # no versors
         assert "out of the range" in sandwich.fallback_reason
-        versors = alg.random_multivector(rng, 4, 1) * alg.random_multivector(rng, 4, 1)
+        versors = alg.random_multivector(rng=rng, shape=4, grades=1) * alg.random_multivector(
+            rng=rng, shape=4, grades=1
+        )
         assert _is_same(sandwich(versors, x), versors >> x)
         assert sandwich.fallback_reason is None
         norms = cr.fused(lambda x: (x.normalized(), x.norm()), backend=backend)
@@ -557,10 +574,16 @@ class TestFallback:
         fused = cr.fused(function, backend=backend)
         for shapes in (((9,), (), (9,)), ((3, 1), (4,), ()), ((133,), (133,), (133,))):
             first, second, third = shapes
-            R = alg.random_multivector(rng, first, 1) * alg.random_multivector(rng, first, 1)
+            R = alg.random_multivector(rng=rng, shape=first, grades=1) * alg.random_multivector(
+                rng=rng, shape=first, grades=1
+            )
             values = np.array(R.coefficients)
             values[len(values) // 2] = rng.standard_normal(R.keys.size)  # no versor, so that the result has grade 3
-            R, x, t = alg.new(R.keys, values), alg.random_multivector(rng, third, 1), rng.standard_normal(second)
+            R, x, t = (
+                alg.new(R.keys, values),
+                alg.random_multivector(rng=rng, shape=third, grades=1),
+                rng.standard_normal(second),
+            )
             shape = np.broadcast_shapes(*shapes)
             given.clear()
             got = fused((R, 2.0), t, x)
@@ -658,7 +681,9 @@ class TestMethods:
         for alg in (ALGEBRAS["Cl(4)"], ALGEBRAS["PGA"]):
             rng = np.random.default_rng(24)
             for shape in ((4,), ()):
-                A, x, B = (alg.random_multivector(rng, shape, k) for k in (tuple(range(alg.d + 1)), 1, 2))
+                A, x, B = (
+                    alg.random_multivector(rng=rng, shape=shape, grades=k) for k in (tuple(range(alg.d + 1)), 1, 2)
+                )
                 R = (0.2 * B).exp()
                 _agrees(TRACED[name], A, R, B, x, rtol=1e-11)
 
@@ -679,20 +704,20 @@ class TestMethods:
     @pytest.mark.parametrize("name", ["inner", "wedge", "gp", "lc", "project", "reject", "reflect", "sandwich"])
     def test_a_constant_as_the_left_factor(self, name):
         alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(25)
-        x, t = alg.random_multivector(rng, 4, 1), rng.random(4) + 0.5
+        x, t = alg.random_multivector(rng=rng, shape=4, grades=1), rng.random(4) + 0.5
         _agrees(lambda x, t: (getattr(alg.e12 * 2.0, name)(x), getattr(alg.e1, name)(t)), x, t)
         _agrees(lambda x: alg.e1.wedge(x, alg.e2, x["e1"]), x)
 
     def test_blades_that_are_none_or_null(self):
         """These are given to the plain function, which refuses them."""
         for alg in (ALGEBRAS["Cl(4)"], ALGEBRAS["CGA"]):
-            x = alg.random_multivector(26, 3, 1)
+            x = alg.random_multivector(rng=26, shape=3, grades=1)
             for k in (2, alg.d - 2):
-                B = alg.random_multivector(27, 3, k)
+                B = alg.random_multivector(rng=27, shape=3, grades=k)
                 for name in ("project", "reject", "reflect"):
                     fused = cr.fused(lambda x, B, name=name: getattr(x, name)(B), backend="numpy")
                     refused("must be a blade, a wedge of vectors", fused, x, B)
-                    a, b, c = (alg.random_multivector(28 + i, 3, 1) for i in range(3))
+                    a, b, c = (alg.random_multivector(rng=28 + i, shape=3, grades=1) for i in range(3))
                     blade = a ^ b if k == 2 else a ^ b ^ c
                     _agrees(fused.function, x, blade, rtol=1e-11)
         null = ALGEBRAS["PGA"]("1.0*e01")
@@ -703,7 +728,7 @@ class TestMethods:
         """Parts are simple, commute and have the sum B; of a sample that is simple the second vanishes."""
         alg = ALGEBRAS[name]
         fused = cr.fused(lambda B: tuple(B.bivector_split()), backend="numpy")
-        B = alg.random_multivector(29, 20, 2)
+        B = alg.random_multivector(rng=29, shape=20, grades=2)
         first, second = fused(B)
         assert fused.fallback_reason is None
         size = float((B.coefficients**2).max())
@@ -744,7 +769,7 @@ class Pair(NamedTuple):
 
 def test_results_in_named_tuples():
     fused = cr.fused(lambda x: Pair(x * 2, (x | x)["1"]), backend="numpy")
-    x = ALGEBRAS["Cl(3)"].random_multivector(0, 3, 1)
+    x = ALGEBRAS["Cl(3)"].random_multivector(rng=0, shape=3, grades=1)
     assert isinstance(fused(x), Pair)
     assert fused.fallback_reason is None
     assert _is_same(fused(x).first, 2 * x)
@@ -770,7 +795,10 @@ class TestCache:
     def test_threads(self):
         alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(14)
         fused = cr.fused(lambda R, x: R * x * ~R + x, backend="numpy")
-        inputs = [(_even(alg, rng, shape), alg.random_multivector(rng, shape, 1)) for shape in ((), 4, 9, (2, 2)) * 4]
+        inputs = [
+            (_even(alg, rng, shape), alg.random_multivector(rng=rng, shape=shape, grades=1))
+            for shape in ((), 4, 9, (2, 2)) * 4
+        ]
         failed = []
 
         def work(R, x):

@@ -13,7 +13,7 @@ ALGEBRAS = [cr.Algebra(2), cr.Algebra(3), cr.Algebra(4), cr.Algebra(1, 3), SPACE
 
 
 def rotors(alg, seed, shape=(), size=0.5):
-    return (size * alg.random_multivector(np.random.default_rng(seed), shape, 2)).exp()
+    return (size * alg.random_multivector(rng=np.random.default_rng(seed), shape=shape, grades=2)).exp()
 
 
 def close(A, B, rtol=1e-12):
@@ -88,7 +88,7 @@ def test_splines_interpolate_are_once_differentiable_and_move_along(alg):
 
 
 def test_a_constant_velocity_stays_constant_whatever_the_times():
-    B = SPACE.random_multivector(np.random.default_rng(7), (), 2) * 0.3
+    B = SPACE.random_multivector(rng=np.random.default_rng(7), shape=(), grades=2) * 0.3
     times = np.array([0.0, 0.7, 1.0, 3.0, 3.1])
     spline = cr.RotorSpline(times, (times * B).exp())
     t = np.linspace(0, 3.1, 50)

@@ -11,7 +11,7 @@ from support.refusals import refused
 
 
 def random_motor(alg, seed, shape=(), size=1.0):
-    return pga.normalized((size * alg.random_multivector(np.random.default_rng(seed), shape, 2)).exp())
+    return pga.normalized((size * alg.random_multivector(rng=np.random.default_rng(seed), shape=shape, grades=2)).exp())
 
 
 def moved(M, X):
@@ -62,7 +62,7 @@ def test_no_motion_near_the_fitted_one_has_a_lower_loss(n, scale):
         cr.motor_from_points(alg, X, Y, weights=w), 1.0,
     )  # fmt: skip
     best = loss(M, X, Y, w, s)
-    steps = alg.random_multivector(rng, (300,), 2) * np.geomspace(1e-4, 3, 300)
+    steps = alg.random_multivector(rng=rng, shape=(300,), grades=2) * np.geomspace(1e-4, 3, 300)
     near = steps.exp() * M
     assert (loss(near, X, Y, w, s) >= best * (1 - 1e-14)).all()
     if scale:
@@ -223,7 +223,7 @@ def test_huber_minimises_its_loss_and_is_least_squares_without_outliers():
         return np.where(r < c, r**2 / 2, c * (r - c / 2)).sum(axis=-1)
 
     rng = np.random.default_rng(25)
-    near = (alg.random_multivector(rng, (200,), 2) * np.geomspace(1e-3, 1, 200)).exp() * found.motor
+    near = (alg.random_multivector(rng=rng, shape=(200,), grades=2) * np.geomspace(1e-3, 1, 200)).exp() * found.motor
     assert (huber(near) >= huber(found.motor)).all()
     wide = cr.robust_motor_from_points(alg, X, Y, loss="huber", noise=100.0)
     assert wide.motor.isclose(cr.motor_from_points(alg, X, Y), rtol=1e-14)

@@ -9,9 +9,9 @@ import sympy
 import clifford_rand as cr
 
 ALG = cr.Algebra(2, 1)
-A = ALG.random_multivector(0, (2, 3, 4), (0, 2))
-B = ALG.random_multivector(1, (2, 3, 4), (1, 2))
-V = ALG.random_multivector(2, (4,), 1)
+A = ALG.random_multivector(rng=0, shape=(2, 3, 4), grades=(0, 2))
+B = ALG.random_multivector(rng=1, shape=(2, 3, 4), grades=(1, 2))
+V = ALG.random_multivector(rng=2, shape=(4,), grades=1)
 OPERANDS = {"A": A, "B": B, "V": V}
 MASK = np.random.default_rng(3).random((2, 3, 4)) < 0.5
 
@@ -28,7 +28,9 @@ def same(found, wanted, rtol=0.0):
         return len(found) == len(wanted) and all(map(same, found, wanted))
     assert isinstance(found, cr.Multivector)
     assert found.shape == np.shape(wanted)
-    return all(one.isclose(other, rtol) for one, other in zip(listed(found).ravel(), np.ravel(wanted), strict=True))
+    return all(
+        one.isclose(other, rtol=rtol) for one, other in zip(listed(found).ravel(), np.ravel(wanted), strict=True)
+    )
 
 
 MOVED = """
@@ -301,7 +303,7 @@ OPERATIONS = [
 def test_batches_that_do_not_fit(name, d):
     alg = cr.Algebra(d)
     grades = 1 if name in ("project", "reject") else None
-    a, b = (alg.random_multivector(0, shape, grades) for shape in ((5,), (2, 4)))
+    a, b = (alg.random_multivector(rng=0, shape=shape, grades=grades) for shape in ((5,), (2, 4)))
     for x, y in ((a, b), (a.astype(np.float32), b), ((a * 10).astype(int), (b * 10).astype(int))):
         if d == 8 and x.dtype != np.float64:
             continue

@@ -33,11 +33,11 @@ def exact(M):
 def _random(alg, seed, dtype):
     rng = np.random.default_rng(seed)
     grades = (0, 1, 2) if alg.d < 6 else (0, 1)
-    M = alg.random_multivector(rng, (), grades) * 10.0 ** rng.integers(-320, 300)
+    M = alg.random_multivector(rng=rng, shape=(), grades=grades) * 10.0 ** rng.integers(-320, 300)
     if dtype == np.int64:
         return M.new(M.keys, rng.integers(-9, 9, M.keys.size))
     if dtype in (complex, np.complex64):
-        return (M + 1j * alg.random_multivector(rng, (), 1)).astype(dtype)
+        return (M + 1j * alg.random_multivector(rng=rng, shape=(), grades=1)).astype(dtype)
     return M.astype(dtype)
 
 
@@ -106,10 +106,10 @@ def test_texts():
 
 
 def test_long_sums_are_abridged_with_the_count():
-    M = cr.Algebra(7).random_multivector(0)
+    M = cr.Algebra(7).random_multivector(rng=0)
     assert repr(M).endswith(" + … (64 more terms)")
     assert repr(M).count("*e") == 63
-    assert repr(cr.Algebra(6).random_multivector(0)).count("*e") == 63
+    assert repr(cr.Algebra(6).random_multivector(rng=0)).count("*e") == 63
     refused("This text was abridged", lambda: cr.Algebra(7)(repr(M)))
 
 
@@ -210,7 +210,7 @@ def test_the_repr_of_a_batch_has_its_shape_and_first_values():
     assert repr(A).splitlines() == [*str(A).splitlines()[:5], " … (8 more)"]
     assert repr(A[0]) == str(A[0])
     assert repr(A[:0]) == "<Multivector batch of Algebra(2): shape=(0, 4), grades=(1,), dtype=float64>"
-    assert repr(cr.Algebra(6).random_multivector(0, (1,))).endswith(" + … (56 more terms)")
+    assert repr(cr.Algebra(6).random_multivector(rng=0, shape=(1,))).endswith(" + … (56 more terms)")
     assert "<Multivector batch of Algebra.pga(2): shape=(1,)" in repr(cr.Algebra.pga(2).vector([[1, 2, 3]]))
     large = alg.new(A.keys, np.broadcast_to(np.zeros(2), (10**9, 10**6, 2)))  # more than memory holds
     assert len(repr(large).splitlines()) == 6
@@ -306,4 +306,4 @@ def test_notebooks_show_formulas_and_batches_as_text():
     for M in (alg("1 + e1"), A * alg.e1, alg.e1 * 0.5):
         assert M._repr_html_() is None
         assert re.fullmatch(r"\$[^$]+\$", M._repr_latex_())
-    assert "more terms" in cr.Algebra(7).random_multivector(0)._repr_html_()
+    assert "more terms" in cr.Algebra(7).random_multivector(rng=0)._repr_html_()

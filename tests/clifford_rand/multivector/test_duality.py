@@ -36,7 +36,7 @@ def test_the_star_is_defined_by_the_inner_product():
         assert cr.star(alg.scalar(1)) == alg.I
         assert cr.star(alg.I).isclose(det, rtol=1e-9, atol=1e-12)
         for k in range(d + 1):
-            M, N = (alg.random_multivector(rng, grades=k) for _ in range(2))
+            M, N = (alg.random_multivector(rng=rng, grades=k) for _ in range(2))
             expected, sign, atol = cr.inner(M, N) * alg.I, (-1) ** (k * (d - k)), 1e-12 * size(M, N, k)
             assert (cr.star(M) ^ N).isclose(expected, rtol=1e-9, atol=atol)
             assert (M ^ N.star_right()).isclose(expected, rtol=1e-9, atol=atol)
@@ -56,7 +56,7 @@ def test_dual_and_star_differ_by_a_sign_and_the_determinant():
         det, d = float(np.linalg.det(alg.metric.astype(float))), alg.d
         assert (alg.I * alg.inverse_I).isclose(1, rtol=1e-9)
         for k in range(d + 1):
-            M = alg.random_multivector(rng, grades=k)
+            M = alg.random_multivector(rng=rng, grades=k)
             assert M.dual().undual().isclose(M, rtol=1e-9)
             assert M.star().isclose((-1) ** ((d - k) * (d - k - 1) // 2) * det * M.dual(), rtol=1e-8)
 
@@ -126,7 +126,7 @@ def test_involutions_by_their_definition():
     rng = np.random.default_rng(6)
     for alg in (cr.Algebra(5), cr.Algebra(2, 1, 1), cr.Algebra.cga(2, null_basis=True)):
         for k in range(1, 5):
-            vectors = [alg.random_multivector(rng, grades=1) for _ in range(k)]
+            vectors = [alg.random_multivector(rng=rng, grades=1) for _ in range(k)]
             product, backward = math.prod(vectors), math.prod(vectors[::-1])
             assert (~product).isclose(backward, rtol=1e-12)
             assert product.involute().isclose(math.prod(-v for v in vectors), rtol=1e-12)
@@ -156,7 +156,7 @@ def test_involutions_of_a_batch_are_those_of_its_members():
 def test_maps_of_many_blades_are_those_of_few(name):
     """At d = 15 and 16 by slices with a sign each, against the same map of the parts of a few grades."""
     for d in (15, 16):
-        A = cr.Algebra(d).random_multivector(d)
+        A = cr.Algebra(d).random_multivector(rng=d)
         whole = getattr(A, name)()
         for k in (0, 1, 2, d // 2, d):
             part = getattr(A.grade(k), name)()

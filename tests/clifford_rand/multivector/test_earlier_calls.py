@@ -134,7 +134,7 @@ def test_a_product_of_one_before_a_batch():
     rng = np.random.default_rng(3)
     for metric in list(METRICS.values())[:-1]:
         alg = cr.Algebra(metric=metric)
-        A, B = alg.random_multivector(rng), alg.random_multivector(rng, 20)
+        A, B = alg.random_multivector(rng=rng), alg.random_multivector(rng=rng, shape=20)
         alg.form.plans.clear()
         first = np.asarray((A * B).values)
         alg.form.plans.clear()

@@ -24,7 +24,7 @@ LARGER = [
 
 
 def pairs(alg, rng, grades):
-    size = alg.random_multivector(0, grades=grades).keys.size
+    size = alg.random_multivector(rng=0, grades=grades).keys.size
     return [alg.multivector(rng.integers(-3, 4, size), grades) for _ in range(4)]
 
 

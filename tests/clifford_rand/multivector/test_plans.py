@@ -61,7 +61,7 @@ def test_the_kernel_gives_the_bits_of_numpys_sums():
 def test_a_product_by_one_blade_makes_no_matrix(shape, left):
     """One coefficient times 2^d is a permutation: its matrix of 2^2d zeros, 128 MiB here, is never formed."""
     alg = cr.Algebra(12)
-    A = alg.random_multivector(0, shape)
+    A = alg.random_multivector(rng=0, shape=shape)
     blade = alg.I * 2.0
 
     def product():
@@ -87,7 +87,7 @@ def test_one_large_product_by_the_kernel_is_that_of_a_batch(rule, dtype, monkeyp
     rng = np.random.default_rng(1)
     for metric in (np.eye(6), np.diag([2.0, -1, 0, 3, 1, 1])):
         alg = cr.Algebra(metric=metric)
-        a, b = (alg.random_multivector(rng, 2, dtype=dtype) for _ in range(2))
+        a, b = (alg.random_multivector(rng=rng, shape=2, dtype=dtype) for _ in range(2))
         plan = TablePlan(alg.form, rule, a.keys, b.keys)
         first, second = (np.array(A.coefficients[0]) for A in (a, b))
         found = plan(first, second)
@@ -127,7 +127,7 @@ def test_copies_with_signs_are_their_places_and_factors(name, dtype, shape):
     alg = cr.Algebra(12, 0, 1) if not shape else cr.Algebra(6, 0, 1)
     some = keys_of_masks(alg.d, tuple(rng.permutation(2**alg.d)[: 2 ** (alg.d - 1)].tolist()))
     for keys in (dense_keys(alg.d), keys_of_grades(alg.d, (alg.d // 2,)), some):
-        values = alg.random_multivector(rng, shape, dtype=dtype).coefficients[..., : keys.size]
+        values = alg.random_multivector(rng=rng, shape=shape, dtype=dtype).coefficients[..., : keys.size]
         A = alg.new(keys, values)
         grades = tuple(range(0, alg.d + 1, 2))
         plan = linear._part(keys, grades) if name == "even" else linear.MAPS[name](alg.form, keys)
@@ -155,7 +155,7 @@ def test_copies_with_signs_are_their_places_and_factors(name, dtype, shape):
 def test_a_part_of_the_components_is_copied_from_its_own_places(signature, grade, shape):
     """What the star leaves of one grade is in line in memory, in its order or backwards, but not all of it."""
     alg = cr.Algebra(signature=signature)
-    A = alg.random_multivector(0, shape, grade)
+    A = alg.random_multivector(rng=0, shape=shape, grades=grade)
     for found, wanted in ((A.star(), alg.I * ~A), (A.star_right(), ~A * alg.I)):
         assert found.keys is wanted.keys
         np.testing.assert_array_equal(found.coefficients, wanted.coefficients)

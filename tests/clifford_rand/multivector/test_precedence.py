@@ -31,7 +31,7 @@ def test_the_stated_order_is_that_of_python():
 
 
 def test_the_stated_examples_hold():
-    a, b, c = cr.Algebra(3).random_multivector(0, shape=3)
+    a, b, c = cr.Algebra(3).random_multivector(rng=0, shape=3)
     assert (a ^ b + c) == (a ^ (b + c)) != ((a ^ b) + c)
     assert (a | b ^ c) == (a | (b ^ c)) != ((a | b) ^ c)
     assert (a * b ^ c) == ((a * b) ^ c) != (a * (b ^ c))

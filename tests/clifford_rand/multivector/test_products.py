@@ -41,7 +41,7 @@ def test_dense_graded_and_sparse_are_one(rule):
     """The product of two sums is the sum of the products of their blades."""
     rng = np.random.default_rng(3)
     for alg in (cr.Algebra(2, 1, 1), NULL, cr.Algebra(3)):
-        a, b = alg.random_multivector(rng, grades=(1, 2)), alg.random_multivector(rng, grades=(0, 2, 3))
+        a, b = alg.random_multivector(rng=rng, grades=(1, 2)), alg.random_multivector(rng=rng, grades=(0, 2, 3))
         whole = multiply(a.dense(), rule, b.dense())
         graded = multiply(a, rule, b)
         total = alg.scalar(0.0)
@@ -62,8 +62,8 @@ def test_every_dtype_by_every_way(dtype, load, monkeypatch):
     rng = np.random.default_rng(4)
     alg = cr.Algebra(3, 1)
     rtol = 1e-5 if np.finfo(dtype).bits == 32 else 1e-12
-    a = alg.random_multivector(rng, shape=3000, dtype=dtype)
-    b = alg.random_multivector(rng, shape=3000, dtype=dtype)
+    a = alg.random_multivector(rng=rng, shape=3000, dtype=dtype)
+    b = alg.random_multivector(rng=rng, shape=3000, dtype=dtype)
     whole = a * b
     assert whole.dtype == dtype
     part = a[:20] * b[:20]
@@ -111,7 +111,7 @@ def test_integers_stay_exact_in_high_dimensions():
 def test_table_and_transform_agree(signature):
     rng = np.random.default_rng(7)
     alg = cr.Algebra(signature=signature)
-    keys = alg.random_multivector(0).keys
+    keys = alg.random_multivector(rng=0).keys
     a, b = rng.standard_normal((2, 3, 2**alg.d))
     for rule in ("gp", "commutator", "anticommutator"):
         table = TablePlan(alg.form, rule, keys, keys)
@@ -131,7 +131,7 @@ def test_table_and_subsets_agree(rule):
     rng = np.random.default_rng(8)
     for metric in [(1, -1, 1, 1, -1), (0, 1, -1, 1), (1, -1, 0, 1, 0, -1, 1), (2, -3, 0.5, 0, 1, 4)]:
         alg = cr.Algebra(metric=np.diag(metric))
-        keys = alg.random_multivector(0).keys
+        keys = alg.random_multivector(rng=0).keys
         a, b = rng.standard_normal((2, 3, 2**alg.d))
         table, subset = TablePlan(alg.form, rule, keys, keys), SubsetPlan(alg.form, rule, keys, keys)
         expected = alg.new(table.keys, table(a, b))
@@ -147,7 +147,7 @@ def test_table_and_subsets_agree(rule):
 def test_wedge_of_more_dimensions_than_one_pass_takes(left):
     """A vector and a dense multivector at d = 17 by halves, against the table of 17 · 2^16 terms."""
     alg = cr.Algebra(17)
-    A, v = alg.random_multivector(0), alg.random_multivector(1, (), 1)
+    A, v = alg.random_multivector(rng=0), alg.random_multivector(rng=1, shape=(), grades=1)
     expected = v ^ A if left else A ^ v
     dense = np.zeros((2, 1, 2**17))
     dense[0, 0, A.keys.masks], dense[1, 0, v.keys.masks] = A.coefficients, v.coefficients
@@ -186,7 +186,7 @@ def test_recursion_and_congruence_agree(rule):
     low_rank = gram[:, :3] @ np.diag([1, -1, 1]) @ gram[:, :3].T
     for metric in (gram + gram.T, null, (low_rank + low_rank.T) / 2):
         alg = cr.Algebra(metric=metric)
-        keys = alg.random_multivector(0).keys
+        keys = alg.random_multivector(rng=0).keys
         a, b = rng.standard_normal((2, 4, 32))
         inner = cost_model.plan_of(alg.form.congruence[0], rule, keys, keys)
         table = TablePlan(alg.form, rule, keys, keys)
@@ -206,7 +206,7 @@ def test_metrics_of_other_numbers():
     rng = np.random.default_rng(10)
     squares = rng.uniform(-2, 2, 8)
     wide = cr.Algebra(metric=np.diag(squares))
-    a, b, c = (wide.random_multivector(rng) for _ in range(3))
+    a, b, c = (wide.random_multivector(rng=rng) for _ in range(3))
     assert ((a * b) * c).isclose(a * (b * c), rtol=1e-12)
     table = TablePlan(wide.form, "gp", a.keys, b.keys)
     assert (a * b).isclose(wide.new(table.keys, table(a.coefficients, b.coefficients)), rtol=1e-12)
@@ -225,9 +225,9 @@ def test_associative_and_graded_in_high_dimensions():
     rng = np.random.default_rng(11)
     for d in (10, 12):
         alg = cr.Algebra(d - 2, 1, 1)
-        a, b, c = (alg.random_multivector(rng) for _ in range(3))
+        a, b, c = (alg.random_multivector(rng=rng) for _ in range(3))
         assert ((a * b) * c).isclose(a * (b * c), rtol=1e-12)
-        u, v, w = (alg.random_multivector(rng, grades=1) for _ in range(3))
+        u, v, w = (alg.random_multivector(rng=rng, grades=1) for _ in range(3))
         assert ((a ^ u) ^ v).isclose(a ^ (u ^ v), rtol=1e-12)
         assert (u << (a ^ v)).isclose(((u << a) ^ v) + (a.involute() ^ (u << v)), rtol=1e-11)
         assert (u * a).isclose((u ^ a) + (u << a), rtol=1e-12)
@@ -263,7 +263,7 @@ def test_vee_of_complements():
     """LC(RC A ^ RC B) = RC(LC A ^ LC B), I its identity, associative, in every metric."""
     rng = np.random.default_rng(13)
     for alg in (cr.Algebra(3), cr.Algebra(4), cr.Algebra.pga(3), cr.Algebra(0, 0, 3), NULL):
-        a, b, c = (alg.random_multivector(rng) for _ in range(3))
+        a, b, c = (alg.random_multivector(rng=rng) for _ in range(3))
         vee = a & b
         assert vee.isclose((a.right_complement() ^ b.right_complement()).left_complement(), rtol=1e-12)
         assert vee.isclose((a.left_complement() ^ b.left_complement()).right_complement(), rtol=1e-12)
@@ -275,7 +275,7 @@ def test_vee_of_complements():
 def test_operators_are_the_named_products():
     rng = np.random.default_rng(14)
     alg = cr.Algebra(2, 1, 1)
-    a, b = alg.random_multivector(rng), alg.random_multivector(rng)
+    a, b = alg.random_multivector(rng=rng), alg.random_multivector(rng=rng)
     for operator, name in [("*", "gp"), ("^", "wedge"), ("|", "fat_dot"), ("&", "vee"), ("<<", "lc")]:
         assert eval(f"a {operator} b") == getattr(a, name)(b)
     assert (2 ^ a) == 2 * a
@@ -291,7 +291,7 @@ def test_scale_does_not_matter():
     rng = np.random.default_rng(15)
     for d in (3, 9):
         alg = cr.Algebra(d)
-        a, b = alg.random_multivector(rng), alg.random_multivector(rng)
+        a, b = alg.random_multivector(rng=rng), alg.random_multivector(rng=rng)
         reference = a * b
         for scale in (1e-150, 1e150):
             assert ((a * scale) * (b * (1 / scale))).isclose(reference, rtol=1e-12)
@@ -299,7 +299,7 @@ def test_scale_does_not_matter():
 
 
 def test_what_is_refused(monkeypatch):
-    a, b, wide = cr.Algebra(3).e1, cr.Algebra(2, 1).e1, cr.Algebra(40).random_multivector(0, grades=4)
+    a, b, wide = cr.Algebra(3).e1, cr.Algebra(2, 1).e1, cr.Algebra(40).random_multivector(rng=0, grades=4)
     whole = cr.Algebra(16).multivector(np.ones(2**16, dtype=int))
     monkeypatch.setitem(RULES, "rising", _rising)  # nothing falls into a plan that was made for other rules
     for call, message in (
@@ -308,7 +308,7 @@ def test_what_is_refused(monkeypatch):
         (lambda: a.wedge("e1"), "'other' parameter of wedge must be a multivector"),
         (lambda: cr.wedge(3), "'a' parameter of wedge must be a multivector"),
         (lambda: wide * wide, "at most 2\\^27 components"),
-        (lambda: wide.algebra.random_multivector(0), "components"),
+        (lambda: wide.algebra.random_multivector(rng=0), "components"),
         (lambda: whole * whole, r"astype\(float\)"),
         (lambda: cr.Algebra(3).vector(np.eye(3)).prod(rule="wegde"), "'rule' parameter"),
         (lambda: named("rising", whole * 1.0, whole * 1.0), "at most 2"),

@@ -69,7 +69,7 @@ def agree(A, B, tol=1e-10):
 
 def random(alg, library, seed, grades=None, shape=(3,)):
     """A multivector of standard normal components in a library."""
-    X = alg.random_multivector(seed, shape, grades)
+    X = alg.random_multivector(rng=seed, shape=shape, grades=grades)
     return alg.multivector(library(np.array(X.coefficients)), X.keys.grades)
 
 
@@ -201,9 +201,9 @@ def operations(alg):
     """(name, function of coefficients, what it needs) of every differentiable operation."""
     whole = alg.form.d <= 6
     grades = None if whole else (0, 1, 2)
-    count = alg.random_multivector(0, (), grades).keys.size
-    other = alg.random_multivector(1, (), grades)
-    vector, plane = alg.random_multivector(2, (), 1), alg.random_multivector(3, (), 1)
+    count = alg.random_multivector(rng=0, shape=(), grades=grades).keys.size
+    other = alg.random_multivector(rng=1, shape=(), grades=grades)
+    vector, plane = alg.random_multivector(rng=2, shape=(), grades=1), alg.random_multivector(rng=3, shape=(), grades=1)
 
     def of(function):
         return lambda t: _tensor_of(function(alg.multivector(t, grades)))
@@ -274,7 +274,7 @@ def test_dense_products_differentiate(counts):
 @pytest.mark.parametrize("name", ["R3", "PGA(3)", "STA", "CGA(3)", "Cl(3,3)"])
 def test_gradients_are_finite_at_zero(name):
     alg = METRICS[name]
-    n = alg.random_multivector(0, (), 2).keys.size
+    n = alg.random_multivector(rng=0, shape=(), grades=2).keys.size
     for function in (lambda B: B.exp(), lambda B: B.exp() >> alg.e1, lambda B: B.exp() if alg.d > 5 else B.exp().log()):
         t = torch.zeros((2, n), dtype=torch.float64, requires_grad=True)
         function(alg.bivector(t)).coefficients.sum().backward()
@@ -303,13 +303,13 @@ def test_the_tensor_is_kept_with_its_dtype_and_gradient():
     assert product.dtype == torch.float32
     assert product.coefficients.requires_grad
     assert (v * (1 + 2j)).dtype == torch.complex64
-    assert (v * ONE.random_multivector(0)).dtype == torch.float32  # a constant beside the tensor
+    assert (v * ONE.random_multivector(rng=0)).dtype == torch.float32  # a constant beside the tensor
     assert (v * ONE.vector(t.double())).dtype == torch.float64
     assert ONE.scalar(t).shape == (4, 3)
 
 
 def test_tensors_of_scalars_multiply_from_both_sides():
-    t, A = torch.tensor([2.0, 3.0]), ONE.random_multivector(0)
+    t, A = torch.tensor([2.0, 3.0]), ONE.random_multivector(rng=0)
     for product in (t * A, A * t, A + t - A + (A * t) - t):
         assert agree(product, A * np.array([2.0, 3.0]), 1e-5)
     assert agree(ONE.e1 / t, ONE.e1 * np.array([0.5, 1 / 3]), 1e-6)
@@ -433,6 +433,6 @@ def test_jax_compiles_whole_functions():
 def test_exp_of_general_tensors_is_as_exact_where_squares_are_large(gram):
     """Without a closed form: by squaring, as often as the size of products asks for, not that of coefficients."""
     alg = cr.Algebra(metric=gram)
-    A = 0.3 * alg.random_multivector(0, (5,))
+    A = 0.3 * alg.random_multivector(rng=0, shape=(5,))
     found = alg.multivector(torch.tensor(A.coefficients)).exp().to_numpy()
     assert found.isclose(A.exp(), rtol=1e-11).all()

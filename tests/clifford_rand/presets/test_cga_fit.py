@@ -52,10 +52,10 @@ def test_spheres_minimise_the_same_as_a_general_solver(n):
         return np.sqrt(w) * (((X - z[:n]) ** 2).sum(1) - z[n] ** 2) / (2 * z[n])
 
     best = least_squares(residual, np.append(c, r), xtol=1e-15, ftol=1e-15, gtol=1e-15).x
-    S = cga.fit_sphere(alg, X, w)
+    S = cga.fit_sphere(alg, X, weights=w)
     close(cga.center(S), best[:n], 1e-7)
     close(cga.radius(S), best[n], 1e-7)
-    dual = cga.fit_sphere(alg, X, w, dual=True)
+    dual = cga.fit_sphere(alg, X, weights=w, dual=True)
     close(cga.radius(dual, dual=True), best[n], 1e-7)
 
 
@@ -93,7 +93,7 @@ def test_lines_and_planes_are_those_of_principal_directions():
         w = np.random.default_rng(n).random(50)
         mean = w @ X / w.sum()
         axes = np.linalg.eigh((X - mean).T @ (w[:, None] * (X - mean)))[1]
-        plane, line = cga.fit_plane(alg, X, w), cga.fit_line(alg, X, w)
+        plane, line = cga.fit_plane(alg, X, weights=w), cga.fit_line(alg, X, weights=w)
         assert abs(cga.normal(plane) @ axes[:, 0]) == pytest.approx(1, abs=1e-9)
         assert abs(cga.classify(line).directions()[0] @ axes[:, -1]) == pytest.approx(1, abs=1e-9)
         close(cga.distance(plane, cga.up(alg, mean)), 0.0, 1e-8)
@@ -140,8 +140,8 @@ def test_batches_weights_and_multivectors():
     close(cga.center(same), cga.center(S).reshape(4, 3), 1e-9)
     w = np.ones(25)
     w[20:] = 0
-    close(cga.center(cga.fit_sphere(alg, X, w)), cga.center(cga.fit_sphere(alg, X[:, :20])), 1e-9)
-    twice = cga.fit_sphere(alg, X[0], np.r_[2.0, np.ones(24)])
+    close(cga.center(cga.fit_sphere(alg, X, weights=w)), cga.center(cga.fit_sphere(alg, X[:, :20])), 1e-9)
+    twice = cga.fit_sphere(alg, X[0], weights=np.r_[2.0, np.ones(24)])
     close(cga.center(twice), cga.center(cga.fit_sphere(alg, np.concatenate([X[0], X[0][:1]]))), 1e-9)
     V = cga.translator(alg, [1.0, 2, 3]) * cga.rotor(alg, alg.e12, 0.7) * cga.dilator(alg, 2.0)
     moved = cga.fit_sphere(alg, (V >> cga.up(alg, X[0])).grade(1))

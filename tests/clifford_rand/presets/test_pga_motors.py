@@ -30,7 +30,7 @@ def flat(alg, p, U):
 
 
 def motors(n, seed, *shape):
-    return (0.8 * ALGEBRAS[n].random_multivector(np.random.default_rng(seed), shape, 2)).exp()
+    return (0.8 * ALGEBRAS[n].random_multivector(rng=np.random.default_rng(seed), shape=shape, grades=2)).exp()
 
 
 def coordinates_on(p, U, X):
@@ -145,7 +145,7 @@ def test_meet_and_join_are_wedge_and_vee_and_what_to_do_where_they_vanish():
 def test_every_even_and_odd_element_becomes_a_unit_versor(n):
     alg, rng = ALGEBRAS[n], np.random.default_rng(n)
     for grades in (range(0, n + 2, 2), range(1, n + 2, 2)):
-        A = alg.random_multivector(rng, (3, 300), tuple(grades))
+        A = alg.random_multivector(rng=rng, shape=(3, 300), grades=tuple(grades))
         M = pga.normalized(A)
         for X in (M * ~M, ~M * M):
             assert (np.abs((X - 1).values).max(axis=-1) <= 1e-14 * np.square(M.values).max(axis=-1)).all()
@@ -163,7 +163,7 @@ def test_a_motor_with_a_pseudoscalar_in_its_norm():
     for found in (pga.normalized(dirty), dirty.normalized(), fused(dirty), cr.stack([A.normalized() for A in dirty])):
         assert found.isclose(M, rtol=1e-13).all()
     assert fused(dirty[0]).isclose(M[0], rtol=1e-13)
-    line = pga.normalized(SPACE.random_multivector(np.random.default_rng(5), (9,), 2))
+    line = pga.normalized(SPACE.random_multivector(rng=np.random.default_rng(5), shape=(9,), grades=2))
     assert line.grade(2).is_blade().all()
     assert line.grades == (2,)
 
@@ -173,18 +173,18 @@ def test_motors_of_many_dimensions_by_iteration(n):
     rng = np.random.default_rng(n)
     M = motors(n, n, 7)
     assert pga.normalized(M * 3.7).isclose(M, rtol=1e-12).all()
-    slightly = M * (1 + 1e-10 * ALGEBRAS[n].random_multivector(rng, (7,), 4))
+    slightly = M * (1 + 1e-10 * ALGEBRAS[n].random_multivector(rng=rng, shape=(7,), grades=4))
     X = pga.normalized(slightly)
     np.testing.assert_allclose((X * ~X - 1).values, 0, atol=1e-14 * np.square(X.values).max())
     with pytest.raises(cr.ArgumentError, match="near a multiple of a motor"):
-        pga.normalized(ALGEBRAS[n].random_multivector(rng, (7,), (0, 2, 4)))
+        pga.normalized(ALGEBRAS[n].random_multivector(rng=rng, shape=(7,), grades=(0, 2, 4)))
 
 
 # ---- screws
 
 
 def test_screws_and_back():
-    M = (2 * SPACE.random_multivector(np.random.default_rng(1), (5, 100), 2)).exp()
+    M = (2 * SPACE.random_multivector(rng=np.random.default_rng(1), shape=(5, 100), grades=2)).exp()
     found = pga.screw(M * 2.5)
     made = pga.motor(SPACE, *found)
     sign = np.sign((made * ~M).scalar_part())

@@ -56,11 +56,11 @@ def test_jacobians_are_derivatives(arm):
     for link in arm.link_names:
         ahead, back = (arm.link_matrix(arm.moved(q, s * h * v), link) for s in (1, -1))
         rate, M = (ahead - back) / (2 * h), arm.link_matrix(q, link)
-        mixed = arm.jacobian(q, link, "mixed") @ v
+        mixed = arm.jacobian(q, link, frame="mixed") @ v
         spin = rate[:3, :3] @ M[:3, :3].T
         expected = np.array([spin[2, 1], spin[0, 2], spin[1, 0], *rate[:3, 3]])
         assert np.abs(mixed - expected).max() <= 1e-7 * max(1, np.abs(expected).max())
-        space, body = arm.jacobian(q, link) @ v, arm.jacobian(q, link, "body") @ v
+        space, body = arm.jacobian(q, link) @ v, arm.jacobian(q, link, frame="body") @ v
         assert np.abs(space - [*mixed[:3], *(mixed[3:] + np.cross(M[:3, 3], mixed[:3]))]).max() <= 1e-11
         assert np.abs(body - np.concatenate([M[:3, :3].T @ mixed[:3], M[:3, :3].T @ mixed[3:]])).max() <= 1e-11
 

@@ -178,7 +178,7 @@ def test_seeds_and_redraws(kind):
     assert make(5, 20, np.random.default_rng(0)).seed == first.seed != second.seed
     assert make(5, 20, None).seed != make(5, 20, None).seed
     assert np.array_equal(make(5, 20, first.seed).toarray(), first.toarray())
-    redrawn = S.redraw(8)
+    redrawn = S.redraw(rng=8)
     assert type(redrawn) is type(S)
     assert redrawn.shape == S.shape
     assert np.array_equal(redrawn.toarray(), make(5, 20, 8).toarray())
@@ -340,7 +340,7 @@ def test_suggested_dimension_embeds(kind):
     n, k, eps, delta = 512, 3, 0.5, 0.05
     X = gaussian(0, n, k) * np.exp(2 * gaussian(1, n, 1))  # uneven leverage
     U = np.linalg.qr(X)[0]
-    r = RULES[kind].suggest_dim(k, eps, delta, **({"d": n} if kind == "SRHT" else {}))
+    r = RULES[kind].suggest_dim(k, eps=eps, delta=delta, **({"d": n} if kind == "SRHT" else {}))
     make = {"Leverage": lambda r, d, rng: LeverageSampling(X, r, rng=rng)}.get(kind, MAKERS[kind])
     failures = 0
     for seed in range(30):
@@ -351,16 +351,20 @@ def test_suggested_dimension_embeds(kind):
 
 def test_rules_are_the_smallest_and_grow():
     for rule in (SJLT, SparseSign, GaussianSketch, LeverageSampling):
-        suggested = [rule.suggest_dim(k, 0.3, 0.1) for k in (1, 5, 20)]
+        suggested = [rule.suggest_dim(k, eps=0.3, delta=0.1) for k in (1, 5, 20)]
         assert suggested == sorted(suggested)
-        assert rule.suggest_dim(5, 0.1, 0.1) > rule.suggest_dim(5, 0.3, 0.1) > rule.suggest_dim(5, 0.3, 0.5)
-    r = GaussianSketch.suggest_dim(7, 0.4, 0.02)
+        assert (
+            rule.suggest_dim(5, eps=0.1, delta=0.1)
+            > rule.suggest_dim(5, eps=0.3, delta=0.1)
+            > rule.suggest_dim(5, eps=0.3, delta=0.5)
+        )
+    r = GaussianSketch.suggest_dim(7, eps=0.4, delta=0.02)
     failure = [2 * np.exp(-size * (0.4 - np.sqrt(7 / size)) ** 2 / 2) for size in (r, r - 1)]
     assert failure[0] <= 0.02 < failure[1]
-    r = SparseSign.suggest_dim(7, 0.4, 0.02)
+    r = SparseSign.suggest_dim(7, eps=0.4, delta=0.02)
     assert 56 / (r * 0.64**2) <= 0.02 < 56 / ((r - 1) * 0.64**2)
     assert SRHT.suggest_dim(3, d=100_000_000) < 100_000_000
-    assert SRHT.suggest_dim(3, 0.01, d=100) == 128
+    assert SRHT.suggest_dim(3, eps=0.01, d=100) == 128
     assert SRHT.suggest_dim(3, d=10**400) == SRHT.suggest_dim(3, d=10**400 - 1)
     assert LeverageSampling.suggest_dim(5, beta=0.5) >= 2 * LeverageSampling.suggest_dim(5) - 1
 
@@ -450,8 +454,11 @@ ERRORS = [
         r"'project' .* of shape \(r, 2\)",
     ),
     (lambda: SJLT.suggest_dim(0), r"'k' parameter of SJLT\.suggest_dim must be an integer ≥ 1"),
-    (lambda: SparseSign.suggest_dim(3, 1.5), r"'eps' parameter of SparseSign\.suggest_dim must be a number between"),
-    (lambda: GaussianSketch.suggest_dim(3, 0.5, 0), r"'delta' parameter of GaussianSketch\.suggest_dim"),
+    (
+        lambda: SparseSign.suggest_dim(3, eps=1.5),
+        r"'eps' parameter of SparseSign\.suggest_dim must be a number between",
+    ),
+    (lambda: GaussianSketch.suggest_dim(3, eps=0.5, delta=0), r"'delta' parameter of GaussianSketch\.suggest_dim"),
     (lambda: SRHT.suggest_dim(30, d=20), r"'d' parameter of SRHT\.suggest_dim must be an integer ≥ 30"),
     (lambda: LeverageSampling.suggest_dim(3, beta=2.0), r"'beta' parameter .* a number from 1e-100 to 1\. Got 2\.0"),
     (lambda: LeverageSampling.suggest_dim(3, beta=5e-324), r"'beta' parameter of LeverageSampling.suggest_dim"),

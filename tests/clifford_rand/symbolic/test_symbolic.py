@@ -175,7 +175,10 @@ def test_generated_product_equals_the_kernel(alg, backend):
     grades = (1, 2)
     a, b = alg.symbols("a", grades), alg.symbols("b", grades)
     f = (a * b).lambdify(a, b, backend=backend)
-    x, y = alg.random_multivector(0, (4, 1), grades), alg.random_multivector(1, (5,), grades)
+    x, y = (
+        alg.random_multivector(rng=0, shape=(4, 1), grades=grades),
+        alg.random_multivector(rng=1, shape=(5,), grades=grades),
+    )
     assert f(x, y).shape == (4, 5)
     assert np.all(f(x, y).isclose(x * y, rtol=1e-14))
     assert np.all(f(1e150 * x, 1e-150 * y).isclose(x * y, rtol=1e-14))

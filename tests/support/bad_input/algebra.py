@@ -66,8 +66,8 @@ def _printed(precision, suppress, terms):
         return repr(V)
 
 
-def _blades(owner, other, option=None):
-    """Return a function of the name of a method of two blades: of their rows, of the other, and with an option."""
+def _blades(owner, other, **options):
+    """Return a function of the name of a method of two blades: of their rows, of the other, and with options."""
 
     def calls(name):
         method = name.rpartition(".")[2]
@@ -75,7 +75,7 @@ def _blades(owner, other, option=None):
         # beside the -0.0 of what is rounded the same blade may have other signs of its factors and itself
         rounded = {"integers": "right", "small_integers": "right"} if name == "Blade.span" else {}
         first, second = (BLADE, OTHER_BLADE) if owner is cr.Blade else (LARGE, OTHER_LARGE)
-        found = [good(first, other(second)), *([good(first, second, option)] if option else [])]
+        found = [good(first, other(second)), *([good(first, second, **options)] if options else [])]
         rows_of = R34[:2] if owner is cr.Blade else S24
         if method == "wedge" and owner is cr.LargeBlade:  # rows are read where a number is asked
             run = lambda F, G: owner(F).wedge(owner(G)).log_norm()  # noqa: E731
@@ -124,12 +124,12 @@ CALLS = catalogue({
         good(PGA, element(ALG.e12 * 1.0), drop=flag(True)),
         good(PGA, ALG.e12, thing({"e1": "e2", "e2": "e3", "e3": "e1"}, missing="right", a_dict="refused")),
     ],
-    "Algebra.from_left_matrix": good(ALG, numbers(A.left_matrix()), TOL),
-    "Algebra.from_right_matrix": good(ALG, numbers(A.right_matrix()), TOL),
-    "Algebra.from_spinor_matrix": good(ALG, numbers(A.spinor_matrix(), every="other"), TOL),
+    "Algebra.from_left_matrix": good(ALG, numbers(A.left_matrix()), rtol=TOL),
+    "Algebra.from_right_matrix": good(ALG, numbers(A.right_matrix()), rtol=TOL),
+    "Algebra.from_spinor_matrix": good(ALG, numbers(A.spinor_matrix(), every="other"), rtol=TOL),
     "Algebra.random_multivector": [
-        good(ALG, rng(0), shape((2,)), count(2, every="right", zero="right", minus_one="refused")),
-        good(ALG, 0, dtype=dtype(np.float32)),
+        good(ALG, rng=rng(0), shape=shape((2,)), grades=count(2, every="right", zero="right", minus_one="refused")),
+        good(ALG, rng=0, dtype=dtype(np.float32)),
     ],
     "Algebra.reciprocal_frame": [
         through(lambda a, b: ALG.reciprocal_frame([a, b, ALG.e3]), element(V), element(W)),
@@ -143,7 +143,7 @@ CALLS = catalogue({
     each("Multivector", of_two(cr.Multivector)): lambda name: good(owner(A), element(B)),
     "+ Multivector.wedge": through(lambda A, B: A.wedge(B, B), owner(A), element(V)),
     "Multivector.astype": good(owner(A), dtype(np.float32)),
-    "Multivector.bivector_split": good(owner(BIVECTOR), TOL),
+    "Multivector.bivector_split": good(owner(BIVECTOR), rtol=TOL),
     "Multivector.diff": through(
         lambda x, symbol, n: (x * x).diff(x["e1"] if symbol == "e1" else symbol, n), SYMBOLS, text("e1"), count(1)
     ),
@@ -162,19 +162,19 @@ CALLS = catalogue({
                 SYMBOLS, backend=word("numpy")),
         through(lambda x, one: (x * x).lambdify(one, "x2", "x3"), SYMBOLS, text("x1")),
     ],
-    each("Multivector", "factorize factorize_blade is_blade"): good(owner(V ^ W), TOL),
-    "Multivector.factorize_versor": good(owner(V * W), tolerance(1e-12)),
+    each("Multivector", "factorize factorize_blade is_blade"): good(owner(V ^ W), rtol=TOL),
+    "Multivector.factorize_versor": good(owner(V * W), rtol=tolerance(1e-12)),
     "Multivector.filter": good(owner(A), function(lambda x: abs(x) > 0.5, missing="right")),
     "Multivector.map": good(owner(A), function(lambda x: 2 * x)),
     "Multivector.grade": good(owner(A), count(1, one="right", zero="right", a_list_of_it="right", empty_list="right")),
-    each("Multivector", "inv is_versor"): good(owner(ROTOR), TOL),
+    each("Multivector", "inv is_versor"): good(owner(ROTOR), rtol=TOL),
     "Multivector.isclose": good(
-        owner(A), element(B), tolerance(1e-9, missing="refused", **_ANY_SIZE), count(0, every="right")
+        owner(A), element(B), rtol=tolerance(1e-9, missing="refused", **_ANY_SIZE), atol=count(0, every="right")
     ),
-    each("Multivector", "intersection span"): good(owner(V ^ W), element(ALG.e12 * 1.0), TOL),
+    each("Multivector", "intersection span"): good(owner(V ^ W), element(ALG.e12 * 1.0), rtol=TOL),
     each("Multivector", "mean sum"): good(owner(BATCH), count(0, **_AXIS), keepdims=flag(True)),
     "Multivector.prod": good(owner(BATCH), count(0, **_AXIS), rule=word("gp")),
-    "Multivector.normalized": good(owner(A), TOL),
+    "Multivector.normalized": good(owner(A), rtol=TOL),
     "Multivector.outermorphism": good(owner(A), numbers(MATRIX), thing(ALG, missing="right")),
     each("Multivector", "project reject"): good(owner(A), element(V)),
     "Multivector.reflect": good(owner(A), element(V), inside=flag(False)),
@@ -195,7 +195,7 @@ CALLS = catalogue({
     "LinearMap.astype": good(MAP, dtype(np.float32)),
     "LinearMap.derivation": good(MAP, element(A)),
     "LinearMap.eigenblades": [
-        good(cr.LinearMap(ALG, MATRIX + MATRIX.T), TOL),
+        good(cr.LinearMap(ALG, MATRIX + MATRIX.T), rtol=TOL),
         through(lambda F: cr.LinearMap(ALG, F).eigenblades(), numbers(MATRIX + MATRIX.T, every="other")),
     ],
     "LinearMap.from_function": good(thing(ALG), function(lambda a: 2 * a)),
@@ -206,8 +206,8 @@ CALLS = catalogue({
     "LinearMap.from_symbols": good(thing(PLANE), text("f", very_long="right"), thing(PLANE, missing="right")),
     "LinearMap.from_versor": good(element(ROTOR)),
     "LinearMap.identity": good(thing(PLANE)),
-    each("LinearMap", "is_isometry is_skew is_symmetric"): good(MAP, TOL),
-    "LinearMap.isclose": good(MAP, thing(MAP), TOL),
+    each("LinearMap", "is_isometry is_skew is_symmetric"): good(MAP, rtol=TOL),
+    "LinearMap.isclose": good(MAP, thing(MAP), rtol=TOL),
     "LinearMap.simplify": good(MAP, function(None)),
     "LinearMap.subs": good(
         Made(lambda: cr.LinearMap.from_symbols(PLANE, "f")), thing({"f_11": 1}, a_dict="right", empty_list="right")
@@ -221,7 +221,7 @@ CALLS = catalogue({
         good("x y", metric=numbers(np.array([[2.0, 0.5], [0.5, 1.0]]), every="other"),
              signs=index([1, 1], every="right"), simplify=function(None)),
     ],
-    "Coordinates.named": good(word("polar"), word("coordinate", nested_lists_of_text="right")),
+    "Coordinates.named": good(word("polar"), frame=word("coordinate", nested_lists_of_text="right")),
     each("Coordinates", of_one(cr.Coordinates)): lambda name: through(lambda chart: get(chart, name), POLAR),
     each("Coordinates", "as_field curl divergence laplacian"): good(POLAR, element(FIELD, every="other")),
     "Coordinates.vector_curl": through(
@@ -238,7 +238,7 @@ CALLS = catalogue({
     "cr.SimplicialChain": good(
         thing(PLANE), rows(RNG.standard_normal((4, 2)), every="other", NaN="refused"),
         index(np.array([[0, 1, 2], [1, 2, 3]]), missing="right", equal="other"),
-        index(np.array([1, 2]), missing="right", every="right"),
+        weights=index(np.array([1, 2]), missing="right", every="right"),
     ),
     each("SimplicialChain", "boundary directed_measure k"): lambda name: through(lambda: get(SQUARE, name)),
     "SimplicialChain.box": good(
@@ -265,15 +265,15 @@ CALLS = catalogue({
     ),
     "cr.Blade": [good(rows(R24), **RTOL), good(RNG.standard_normal((2, 3)), thing(ALG, missing="right"))],
     each("Blade", of_one(cr.Blade)): lambda name: through(lambda F: get(cr.Blade(F), name), rows(R24, **_HUGE)),
-    "Blade.from_multivector": good(element(V ^ W), TOL),
+    "Blade.from_multivector": good(element(V ^ W), rtol=TOL),
     each("Blade", "inner log log_inner principal_angles same_orientation vee wedge"): _blades(cr.Blade, thing),
-    each("Blade", "isclose is_parallel project reject intersection span"): _blades(cr.Blade, thing, TOL),
-    "+ Blade.isclose": good(BLADE, BLADE, TOL),
-    each("Blade", "intersection span", "+ "): good(BLADE, LINE, TOL),
-    each("Blade", "is_null normalized"): good(BLADE, TOL),
-    "Blade.contains": good(BLADE, rows(R24), TOL),
-    "Blade.distance": good(BLADE, OTHER_BLADE, word("chordal")),
-    each("Blade", "projection_of rejection_of"): good(BLADE, rows(RNG.standard_normal((3, 4))), TOL),
+    each("Blade", "isclose is_parallel project reject intersection span"): _blades(cr.Blade, thing, rtol=TOL),
+    "+ Blade.isclose": good(BLADE, BLADE, rtol=TOL),
+    each("Blade", "intersection span", "+ "): good(BLADE, LINE, rtol=TOL),
+    each("Blade", "is_null normalized"): good(BLADE, rtol=TOL),
+    "Blade.contains": good(BLADE, rows(R24), rtol=TOL),
+    "Blade.distance": good(BLADE, OTHER_BLADE, kind=word("chordal")),
+    each("Blade", "projection_of rejection_of"): good(BLADE, rows(RNG.standard_normal((3, 4))), rtol=TOL),
     "Blade.scaled": good(BLADE, numbers(1.5, **_TIMES), count(1, every="right")),
     "cr.LargeBlade": through(lambda F, **o: cr.LargeBlade(F, **o).log_norm(), rows(R34), **RTOL),
     each("LargeBlade", of_one(cr.LargeBlade)): lambda name: through(
@@ -283,19 +283,19 @@ CALLS = catalogue({
         lambda F, **o: cr.LargeBlade(F).log_norm(**o), rows(R34, **_HUGE), max_memory=limit(2.0**20),
         scratch=path(".", missing="right", a_folder="right"),
     ),
-    "LargeBlade.orthonormal_basis": through(lambda out: LARGE.orthonormal_basis(_fresh(out)), _OUT),
-    each("LargeBlade", "contains intersection"): _blades(cr.LargeBlade, _large, TOL),
+    "LargeBlade.orthonormal_basis": through(lambda out: LARGE.orthonormal_basis(out=_fresh(out)), _OUT),
+    each("LargeBlade", "contains intersection"): _blades(cr.LargeBlade, _large, rtol=TOL),
     each("LargeBlade", "inner log_inner principal_angles wedge"): _blades(cr.LargeBlade, _large),
-    "LargeBlade.distance": _blades(cr.LargeBlade, _large, word("chordal")),
+    "LargeBlade.distance": _blades(cr.LargeBlade, _large, kind=word("chordal")),
     "LargeBlade.log": lambda name: [
         through(lambda F, G: cr.LargeBlade(F).log(cr.LargeBlade(G)), rows(R24), rows(S24)),
-        through(lambda other, out: LARGE.log(other, _fresh(out)), _large(OTHER_LARGE), _OUT),
+        through(lambda other, out: LARGE.log(other, out=_fresh(out)), _large(OTHER_LARGE), _OUT),
     ],
     each("Blade", "exp"): good(BLADE, numbers(BLADE.log(OTHER_BLADE))),
     each("LargeBlade", "exp"): through(lambda T: LARGE.exp(T).log_norm(), rows(BLADE.log(OTHER_BLADE))),
     "LargeBlade.coordinates": good(LARGE, rows(R24)),
     each("LargeBlade", "projection_of rejection_of"): lambda name: through(
-        lambda X, out: getattr(LARGE, name.rpartition(".")[2])(X, _fresh(out)), rows(R24), _OUT
+        lambda X, out: getattr(LARGE, name.rpartition(".")[2])(X, out=_fresh(out)), rows(R24), _OUT
     ),
     "cr.subspace_distances": [
         through(lambda F: cr.subspace_distances(cr.Blade(F)), rows(SEVERAL)),
@@ -320,10 +320,10 @@ CALLS = catalogue({
     ),
     "PrincipalAngleDistribution.sample": good(CHANCE, count(3), rng=rng(0)),
     "PrincipalAngleDistribution.cdf": good(
-        CHANCE, numbers(np.array([0.1, 1.2])), word("smallest"), n_samples=count(99), rng=rng(0)
+        CHANCE, numbers(np.array([0.1, 1.2])), which=word("smallest"), n_samples=count(99), rng=rng(0)
     ),
     "PrincipalAngleDistribution.distance_pvalue": good(
-        CHANCE, numbers(np.array([0.1, 1.2])), word("chordal"), n_samples=count(99), rng=rng(0)
+        CHANCE, numbers(np.array([0.1, 1.2])), kind=word("chordal"), n_samples=count(99), rng=rng(0)
     ),
     "cr.subspace_test": good(
         thing([LARGE, OTHER_LARGE]), thing([OTHER_LARGE]), kind=word("geodesic"), n_permutations=count(9), rng=rng(0),
@@ -334,10 +334,11 @@ CALLS = catalogue({
         lambda F: (cr.LargeVersor(F).log_norm(), get(cr.LargeVersor(F), name)), rows(R34, **_HUGE)
     ),
     "LargeVersor.sandwich": through(
-        lambda X, out, twisted: VERSOR.sandwich(X, _fresh(out), twisted=twisted), rows(R24), _OUT, twisted=flag(False)
+        lambda X, out, twisted: VERSOR.sandwich(X, out=_fresh(out), twisted=twisted),
+        rows(R24), _OUT, twisted=flag(False)
     ),
     "LargeVersor.vector_matrix": through(
-        lambda out, twisted: VERSOR.vector_matrix(_fresh(out), twisted=twisted),
+        lambda out, twisted: VERSOR.vector_matrix(out=_fresh(out), twisted=twisted),
         thing(np.zeros((4, 4)), missing="right", an_array="right"), twisted=flag(False)
     ),
     "LargeVersor.from_matrix": good(rows(np.eye(4)), rtol=TOL, twisted=flag(False)),

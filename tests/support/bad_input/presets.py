@@ -41,7 +41,7 @@ def point(value):
 
 
 def _fit(X, k=None):
-    return good(thing(C3), rows(X), *([count(k)] if k else []), weights(np.ones(len(X))), **DUAL)
+    return good(thing(C3), rows(X), *([count(k)] if k else []), weights=weights(np.ones(len(X))), **DUAL)
 
 
 CALLS = catalogue({
@@ -53,7 +53,7 @@ CALLS = catalogue({
     ),
     each("pga", "motor_to_dual_quaternion motor_to_matrix motor_to_quaternion normalized"): good(element(MOTOR)),
     "pga.motor_to_rotation": through(lambda M: pga.motor_to_rotation(M)[1], element(MOTOR)),
-    "pga.coordinates": good(element(POINT), tolerance(1e-9)),
+    "pga.coordinates": good(element(POINT), rtol=tolerance(1e-9)),
     "pga.direction pga.point pga.translator": good(thing(P3), point([1.0, 0, 2])),
     "pga.line": [
         good(thing(P3), point([1.0, 0, 2]), point([0.5, 1, 1])), good(P3, element(POINT), element(OTHER_POINT)),
@@ -85,7 +85,7 @@ CALLS = catalogue({
     each("Robot", "forward_kinematics link_motors link_matrix jacobian gravity_forces mass_matrix manipulability"): [
         good(ARM, vector(Q2, every="other"))
     ],
-    "+ Robot.jacobian": good(ARM, Q2, "link_1", word("space")),
+    "+ Robot.jacobian": good(ARM, Q2, "link_1", frame=word("space")),
     "+ Robot.forward_kinematics": good(ARM, Q2, word("link_1", missing="right")),
     each("Robot", "bias_forces energy moved"): good(ARM, vector(Q2, every="other"), vector(V2, every="other")),
     each("Robot", "inverse_dynamics forward_dynamics"): good(
@@ -122,8 +122,8 @@ CALLS = catalogue({
         lambda A, B, **o: cga.intersect(A, B, **o).location, element(SPHERE), element(PLANE), **DUAL_RTOL
     ),
     "cga.center": good(element(CIRCLE), **RTOL),
-    "cga.down": good(element(UP), tolerance(1e-9)),
-    "cga.infinity": good(thing(C3), dtype(np.float32)),
+    "cga.down": good(element(UP), rtol=tolerance(1e-9)),
+    "cga.infinity": good(thing(C3), dtype=dtype(np.float32)),
     "cga.contains_point": good(element(SPHERE), element(UP), **DUAL_RTOL),
     "cga.meet": good(element(SPHERE), element(PLANE), **DUAL),
     "cga.origin": good(thing(C3)),

@@ -47,9 +47,9 @@ def _methods(name, sketch):
         f"{name}.T": through(lambda Y: sketch.T @ Y, rows(RNG.standard_normal((4, 3)), **_LINEAR)),
         f"{name}.has_exchangeable_rows": through(lambda: sketch.has_exchangeable_rows),
         f"{name}.log_minor_constant": through(lambda k: sketch.log_minor_constant(k), count(2)),
-        f"{name}.redraw": through(lambda rng: sketch.redraw(rng).toarray(), rng(0)),
+        f"{name}.redraw": through(lambda rng: sketch.redraw(rng=rng).toarray(), rng(0)),
         f"{name}.toarray": through(lambda dtype: sketch.toarray(dtype), dtype(np.float32)),
-        f"{name}.suggest_dim": good(count(3), share(0.5), share(0.1), **more.get(name, {})),
+        f"{name}.suggest_dim": good(count(3), eps=share(0.5), delta=share(0.1), **more.get(name, {})),
     }  # fmt: skip
 
 
