@@ -28,7 +28,7 @@ from clifford_rand.functions.unit_form import (
 from clifford_rand.functions.versor_log import log_of_one, planes_log
 
 
-def log(R: MV, owner: str = "log") -> MV:
+def log(R: MV) -> MV:
     """Return L with exp(L) = A: a bivector plus a scalar for an even versor A with A ~A > 0, else the principal value.
 
     For A = s (cos b + sin b N) with N² = -1 it is log s + b N; motors, boosts, null rotations and products of turns
@@ -68,7 +68,7 @@ def log(R: MV, owner: str = "log") -> MV:
     >>> print((-2 * alg("1.0")).log().grade(2))
     -3.14159265*e12
     """
-    return exact_log(R, owner) if is_exact(R) else _of_both(R, "log", owner, _versor_logs)
+    return exact_log(R, "log") if is_exact(R) else _of_both(R, "log", _versor_logs)
 
 
 def sqrt(R: MV) -> MV:
@@ -89,31 +89,31 @@ def sqrt(R: MV) -> MV:
     >>> (Q * Q).isclose(alg.e21), Q.isclose((1 - alg.e12) / 2**0.5)
     (True, True)
     """
-    return exact_sqrt(R) if is_exact(R) else _of_both(R, "sqrt", "sqrt", _versor_roots)
+    return exact_sqrt(R) if is_exact(R) else _of_both(R, "sqrt", _versor_roots)
 
 
-def _of_both(R: MV, name: str, owner: str, of_versors: Any) -> MV:
+def _of_both(R: MV, name: str, of_versors: Any) -> MV:
     """Return the values of even versors by their planes, of the other elements of the batch by their eigenvalues."""
-    dtype = working_dtype(R, owner)
+    dtype = working_dtype(R, name)
     # e0 ↦ e0/2^n keeps the product: log of the image is the image of log
     n = null_exponents(R)
     if n is not None:
-        return scale_null(_of_both(scale_null(R, -n), name, owner, of_versors), n)
+        return scale_null(_of_both(scale_null(R, -n), name, of_versors), n)
     even, odd = (R, np.zeros(R.shape, bool)) if not any(k % 2 for k in R.grades) else (R.even(), _is_odd(R))
     if (odd.all() and odd.size) or dtype.kind == "c":
-        return principal(R, name, owner)
+        return principal(R, name)
     # even and odd elements take two ways
     if odd.any():
-        return _merged(R, odd, *(_of_both(part, name, owner, of_versors) for part in _parted(R, odd)))
+        return _merged(R, odd, *(_of_both(part, name, of_versors) for part in _parted(R, odd)))
     # in the algebra of the vectors that R uses
     form = span_form(R, LARGEST_DIMENSION)
-    result, right = of_versors(even if form is None else form.take(even.sparse()), dtype, owner)
+    result, right = of_versors(even if form is None else form.take(even.sparse()), dtype, name)
     result = result if form is None else form.give(result, R)
     if right.all():
         return result
     if not right.any():
-        return principal(R, name, owner)
-    return _merged(R, right, principal(_parted(R, right)[0], name, owner), _parted(result, right)[1])
+        return principal(R, name)
+    return _merged(R, right, principal(_parted(R, right)[0], name), _parted(result, right)[1])
 
 
 def _versor_logs(even: MV, dtype: Any, owner: str, stored: Any = None) -> tuple[MV, Array]:

@@ -198,7 +198,7 @@ _FUNCTIONS = {
 }
 
 
-def principal(A: MV, name: str, owner: str) -> MV:
+def principal(A: MV, name: str) -> MV:
     """Return the logarithms, or the roots, of a batch of multivectors in numbers; an error where one has none."""
     A = as_inexact(A) if A.keys.size else as_inexact(A).on_keys(keys_of_grades(A.algebra.d, (0,)))
     inverse, exponent = _FUNCTIONS[name], power_of_two(A.coefficients)
@@ -206,7 +206,7 @@ def principal(A: MV, name: str, owner: str) -> MV:
     exponent += exponent & 1  # a power of 4
     scaled = multiplied(A.astype(np.complex128 if A.dtype.kind == "c" else np.float64), -exponent)
     with np.errstate(all="ignore"):
-        result = _of_batch(scaled, inverse, owner)
+        result = _of_batch(scaled, inverse, name)
     if name == "sqrt":
         result = multiplied(result, exponent // 2)
     elif exponent.any():

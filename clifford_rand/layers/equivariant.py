@@ -55,11 +55,11 @@ class _OfAlgebra(nn.Module):
         check_fits(8 * count * numbers * self.grades, name, owner)
         return count
 
-    def squares(self, x: Tensor) -> Tensor:
+    def _squares(self, x: Tensor) -> Tensor:
         """Return ⟨x_k ~x_k⟩_0 of every grade part, (..., channels, d + 1)."""
         return (x * x) @ self.forms
 
-    def each_blade(self, values: Tensor) -> Tensor:
+    def _each_blade(self, values: Tensor) -> Tensor:
         """Return values (..., d + 1) of the grades as values (..., 2^d) of their blades."""
         return values.index_select(-1, self.grade_of)
 
@@ -90,7 +90,7 @@ class EquivariantLinear(_OfAlgebra):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (..., out_channels, 2^d)."""
-        result = torch.einsum("...ik,oik->...ok", x, self.each_blade(self.weight))
+        result = torch.einsum("...ik,oik->...ok", x, self._each_blade(self.weight))
         if self.bias is None:
             return result
         return torch.cat([result[..., :1] + self.bias[:, None], result[..., 1:]], dim=-1)
@@ -112,8 +112,8 @@ class GradeNorm(_OfAlgebra):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (..., channels, 2^d)."""
-        norms = (self.squares(x) ** 2 + SMALLEST) ** 0.25
-        return x / self.each_blade(1 + torch.sigmoid(self.share) * (norms - 1))
+        norms = (self._squares(x) ** 2 + SMALLEST) ** 0.25
+        return x / self._each_blade(1 + torch.sigmoid(self.share) * (norms - 1))
 
 
 class GradeGate(_OfAlgebra):
@@ -133,8 +133,8 @@ class GradeGate(_OfAlgebra):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return (..., channels, 2^d)."""
-        invariants = torch.cat([x[..., :1], self.squares(x)[..., 1:]], dim=-1)
-        return x * self.each_blade(torch.sigmoid(self.slope * invariants + self.offset))
+        invariants = torch.cat([x[..., :1], self._squares(x)[..., 1:]], dim=-1)
+        return x * self._each_blade(torch.sigmoid(self.slope * invariants + self.offset))
 
 
 class WeightedProduct(_OfAlgebra):

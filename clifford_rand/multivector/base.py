@@ -23,10 +23,10 @@ from clifford_rand.basis.coefficients import INT, as_coefficients, is_scalar, re
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.basis.rules import MOST_LISTED
 
-# methods of `Multivector` and `Algebra` for this package, without checks
+# methods of `Multivector`, `Algebra` and `Coordinates` for this package, most without checks
 INTERNAL = frozenset(
     ("new", "coerce", "operand", "on_keys", "select_keys", "multiply", "image", "part", "new_tensor", "keys_of")
-)
+) | {"place", "parse_blade", "as_field"}
 _new = object.__new__
 
 

@@ -8,45 +8,28 @@ homogeneous: their scale means nothing. A versor V moves by ``V >> X``, which is
 Examples assume ``import clifford_rand as cr, numpy as np`` and ``from clifford_rand.presets import cga``.
 """
 
-from clifford_rand.presets.cga.classification import Classified as Classified
-from clifford_rand.presets.cga.classification import classify as classify
-from clifford_rand.presets.cga.distances import closest_points as closest_points
-from clifford_rand.presets.cga.distances import distance as distance
-from clifford_rand.presets.cga.fits import fit_circle as fit_circle
-from clifford_rand.presets.cga.fits import fit_flat as fit_flat
-from clifford_rand.presets.cga.fits import fit_line as fit_line
-from clifford_rand.presets.cga.fits import fit_plane as fit_plane
-from clifford_rand.presets.cga.fits import fit_round as fit_round
-from clifford_rand.presets.cga.fits import fit_sphere as fit_sphere
-from clifford_rand.presets.cga.measures import contains_point as contains_point
-from clifford_rand.presets.cga.measures import down as down
-from clifford_rand.presets.cga.measures import infinity as infinity
-from clifford_rand.presets.cga.measures import meet as meet
-from clifford_rand.presets.cga.measures import origin as origin
-from clifford_rand.presets.cga.measures import point as point
-from clifford_rand.presets.cga.measures import up as up
-from clifford_rand.presets.cga.objects import circle as circle
-from clifford_rand.presets.cga.objects import flat as flat
-from clifford_rand.presets.cga.objects import line as line
-from clifford_rand.presets.cga.objects import plane as plane
-from clifford_rand.presets.cga.objects import point_pair as point_pair
-from clifford_rand.presets.cga.objects import round_about as round_about
-from clifford_rand.presets.cga.objects import sample as sample
-from clifford_rand.presets.cga.objects import sphere as sphere
-from clifford_rand.presets.cga.relations import angle as angle
-from clifford_rand.presets.cga.relations import intersect as intersect
-from clifford_rand.presets.cga.relations import inversive_product as inversive_product
-from clifford_rand.presets.cga.rounds import carrier as carrier
-from clifford_rand.presets.cga.rounds import center as center
-from clifford_rand.presets.cga.rounds import normal as normal
-from clifford_rand.presets.cga.rounds import radius as radius
-from clifford_rand.presets.cga.rounds import radius_squared as radius_squared
-from clifford_rand.presets.cga.rounds import split_point_pair as split_point_pair
-from clifford_rand.presets.cga.versors import VersorParts as VersorParts
-from clifford_rand.presets.cga.versors import decompose as decompose
-from clifford_rand.presets.cga.versors import dilator as dilator
-from clifford_rand.presets.cga.versors import inversion as inversion
-from clifford_rand.presets.cga.versors import motor as motor
-from clifford_rand.presets.cga.versors import rotor as rotor
-from clifford_rand.presets.cga.versors import translator as translator
-from clifford_rand.presets.cga.versors import transversion as transversion
+from clifford_rand.presets.cga.classification import Classified, classify
+from clifford_rand.presets.cga.distances import closest_points, distance
+from clifford_rand.presets.cga.fits import fit_circle, fit_flat, fit_line, fit_plane, fit_round, fit_sphere
+from clifford_rand.presets.cga.measures import contains_point, down, infinity, meet, origin, point, up
+from clifford_rand.presets.cga.objects import circle, flat, line, plane, point_pair, round_about, sample, sphere
+from clifford_rand.presets.cga.relations import angle, intersect, inversive_product
+from clifford_rand.presets.cga.rounds import carrier, center, normal, radius, radius_squared, split_point_pair
+from clifford_rand.presets.cga.versors import (
+    VersorParts,
+    decompose,
+    dilator,
+    inversion,
+    motor,
+    rotor,
+    translator,
+    transversion,
+)
+
+__all__ = [
+    "Classified", "VersorParts", "angle", "carrier", "center", "circle", "classify", "closest_points",
+    "contains_point", "decompose", "dilator", "distance", "down", "fit_circle", "fit_flat", "fit_line", "fit_plane",
+    "fit_round", "fit_sphere", "flat", "infinity", "intersect", "inversion", "inversive_product", "line", "meet",
+    "motor", "normal", "origin", "plane", "point", "point_pair", "radius", "radius_squared", "rotor", "round_about",
+    "sample", "sphere", "split_point_pair", "translator", "transversion", "up",
+]  # fmt: skip

@@ -7,36 +7,38 @@ translators by +t, rotors counter-clockwise. Elements are homogeneous: every fun
 Examples assume ``import clifford_rand as cr, numpy as np`` and ``from clifford_rand.presets import pga``.
 """
 
-from clifford_rand.presets.pga.conversions import motor_from_dual_quaternion as motor_from_dual_quaternion
-from clifford_rand.presets.pga.conversions import motor_from_matrix as motor_from_matrix
-from clifford_rand.presets.pga.conversions import motor_from_quaternion as motor_from_quaternion
-from clifford_rand.presets.pga.conversions import motor_from_rotation as motor_from_rotation
-from clifford_rand.presets.pga.conversions import motor_to_dual_quaternion as motor_to_dual_quaternion
-from clifford_rand.presets.pga.conversions import motor_to_matrix as motor_to_matrix
-from clifford_rand.presets.pga.conversions import motor_to_quaternion as motor_to_quaternion
-from clifford_rand.presets.pga.conversions import motor_to_rotation as motor_to_rotation
-from clifford_rand.presets.pga.elements import coordinates as coordinates
-from clifford_rand.presets.pga.elements import direction as direction
-from clifford_rand.presets.pga.elements import line as line
-from clifford_rand.presets.pga.elements import motor as motor
-from clifford_rand.presets.pga.elements import plane as plane
-from clifford_rand.presets.pga.elements import point as point
-from clifford_rand.presets.pga.elements import rotor as rotor
-from clifford_rand.presets.pga.elements import sclerp as sclerp
-from clifford_rand.presets.pga.elements import screw_axis as screw_axis
-from clifford_rand.presets.pga.elements import slide_axis as slide_axis
-from clifford_rand.presets.pga.elements import translator as translator
-from clifford_rand.presets.pga.flats import angle as angle
-from clifford_rand.presets.pga.flats import distance as distance
-from clifford_rand.presets.pga.flats import ideal_norm as ideal_norm
-from clifford_rand.presets.pga.flats import is_incident as is_incident
-from clifford_rand.presets.pga.flats import join as join
-from clifford_rand.presets.pga.flats import meet as meet
-from clifford_rand.presets.pga.flats import norm as norm
-from clifford_rand.presets.pga.flats import project as project
-from clifford_rand.presets.pga.flats import reject as reject
-from clifford_rand.presets.pga.motors import Screw as Screw
-from clifford_rand.presets.pga.motors import normalized as normalized
-from clifford_rand.presets.pga.motors import screw as screw
-from clifford_rand.robots.robot import Robot as Robot
-from clifford_rand.robots.search import InverseKinematicsResult as InverseKinematicsResult
+from clifford_rand.presets.pga.conversions import (
+    motor_from_dual_quaternion,
+    motor_from_matrix,
+    motor_from_quaternion,
+    motor_from_rotation,
+    motor_to_dual_quaternion,
+    motor_to_matrix,
+    motor_to_quaternion,
+    motor_to_rotation,
+)
+from clifford_rand.presets.pga.elements import (
+    coordinates,
+    direction,
+    line,
+    motor,
+    plane,
+    point,
+    rotor,
+    sclerp,
+    screw_axis,
+    slide_axis,
+    translator,
+)
+from clifford_rand.presets.pga.flats import angle, distance, ideal_norm, is_incident, join, meet, norm, project, reject
+from clifford_rand.presets.pga.motors import Screw, normalized, screw
+from clifford_rand.robots.robot import Robot
+from clifford_rand.robots.search import InverseKinematicsResult
+
+__all__ = [
+    "InverseKinematicsResult", "Robot", "Screw", "angle", "coordinates", "direction", "distance", "ideal_norm",
+    "is_incident", "join", "line", "meet", "motor", "motor_from_dual_quaternion", "motor_from_matrix",
+    "motor_from_quaternion", "motor_from_rotation", "motor_to_dual_quaternion", "motor_to_matrix",
+    "motor_to_quaternion", "motor_to_rotation", "norm", "normalized", "plane", "point", "project", "reject", "rotor",
+    "sclerp", "screw", "screw_axis", "slide_axis", "translator",
+]  # fmt: skip

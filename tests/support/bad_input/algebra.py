@@ -112,8 +112,7 @@ CALLS = catalogue({
                 numbers(RNG.standard_normal(4), nested_lists="right")),
         through(lambda name: ALG.multivector(_dict_of(name)), text("e23")),
     ],
-    "Algebra.blade Algebra.parse_blade": good(ALG, text("e21")),
-    "Algebra.place": good(ALG, A.keys, text("e21")),
+    "Algebra.blade": good(ALG, text("e21")),
     "Algebra.__call__": through(
         lambda words: ALG(words), text("e1 + 2*e23", a_number="right", not_a_number="other", empty_list="right")
     ),
@@ -223,7 +222,7 @@ CALLS = catalogue({
     ],
     "Coordinates.named": good(word("polar"), frame=word("coordinate", nested_lists_of_text="right")),
     each("Coordinates", of_one(cr.Coordinates)): lambda name: through(lambda chart: get(chart, name), POLAR),
-    each("Coordinates", "as_field curl divergence laplacian"): good(POLAR, element(FIELD, every="other")),
+    each("Coordinates", "curl divergence laplacian"): good(POLAR, element(FIELD, every="other")),
     "Coordinates.vector_curl": through(
         lambda F: cr.Coordinates.named("cylindrical").vector_curl(F), element(AXIAL, every="other")
     ),
