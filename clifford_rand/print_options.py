@@ -21,7 +21,7 @@ class PrintOptions(NamedTuple):
 
     precision: int | str = "numpy"
     suppress: bool = True
-    terms: int = 64
+    max_terms: int = 64
 
 
 _CURRENT: ContextVar[PrintOptions] = ContextVar("print_options", default=PrintOptions())  # noqa: B039  # immutable
@@ -38,7 +38,7 @@ def record_text(record: Any) -> str:
 
 
 def set_printoptions(
-    *, precision: int | str | None = None, suppress: bool | None = None, terms: int | None = None
+    *, precision: int | str | None = None, suppress: bool | None = None, max_terms: int | None = None
 ) -> None:
     """Set how multivectors are displayed by ``repr``, ``print`` and notebooks; computation is not affected.
 
@@ -54,7 +54,7 @@ def set_printoptions(
         that is not noise. A coefficient 1 is left out as in ``e2`` only where it is 1 up to noise; one that was rounded
         is displayed as ``1.0*e2``. Integers, fractions and expressions are displayed as they are, and where a
         coefficient is infinite or NaN nothing is hidden.
-    terms : int, optional
+    max_terms : int, optional
         The most terms of a line; more are counted. Default: 64. Arrays of multivectors are abridged as NumPy's are.
 
     Raises
@@ -98,7 +98,9 @@ def set_printoptions(
         PrintOptions(
             options.precision if precision is None else precision,
             options.suppress if suppress is None else check_bool(suppress, "suppress", "set_printoptions"),
-            options.terms if terms is None else check_integer(terms, "terms", "set_printoptions", low=1),
+            options.max_terms
+            if max_terms is None
+            else check_integer(max_terms, "max_terms", "set_printoptions", low=1),
         )
     )
 
@@ -109,14 +111,14 @@ def get_printoptions() -> dict[str, Any]:
     Examples
     --------
     >>> cr.get_printoptions()
-    {'precision': 'numpy', 'suppress': True, 'terms': 64}
+    {'precision': 'numpy', 'suppress': True, 'max_terms': 64}
     """
     return _CURRENT.get()._asdict()
 
 
 @contextmanager
 def printoptions(
-    *, precision: int | str | None = None, suppress: bool | None = None, terms: int | None = None
+    *, precision: int | str | None = None, suppress: bool | None = None, max_terms: int | None = None
 ) -> Iterator[dict[str, Any]]:
     """Set print options inside a ``with`` block, as `set_printoptions` does; afterwards the former ones hold again.
 
@@ -127,7 +129,7 @@ def printoptions(
     0.33*e1 + 0.67*e2
     """
     former = _CURRENT.get()
-    set_printoptions(precision=precision, suppress=suppress, terms=terms)
+    set_printoptions(precision=precision, suppress=suppress, max_terms=max_terms)
     try:
         yield get_printoptions()
     finally:

@@ -67,8 +67,8 @@ class PrincipalAngleDistribution:
     def __repr__(self) -> str:
         return f"PrincipalAngleDistribution({self.j}, {self.k}, {self.d})"
 
-    def sample(self, n: int, *, rng: np.random.Generator | int | None = None) -> Array:
-        """Return n independent sets of angles (n, min(j, k)), smallest first, by O(p²) random numbers each.
+    def sample(self, size: int, *, rng: np.random.Generator | int | None = None) -> Array:
+        """Return independent sets of angles (size, min(j, k)), smallest first, by O(p²) random numbers each.
 
         cot θ are the singular values of L⁻¹ M for triangular L and M of Wishart matrices with d-q and q degrees of
         freedom (Bartlett): the law of Haar-distributed frames, without their d rows.
@@ -79,9 +79,9 @@ class PrincipalAngleDistribution:
         >>> angles.shape, bool((angles[:, 0] == 0).all())  # they always share a line
         ((2, 3), True)
         """
-        n = check_integer(n, "n", "sample", low=0)
+        n = check_integer(size, "size", "sample", low=0)
         rng = as_generator(rng, "sample")
-        check_fits(8 * n * min(self.j, self.k), "n", "sample")
+        check_fits(8 * n * min(self.j, self.k), "size", "sample")
         check_fits(24 * self._p**2, "k", "sample")
         p, angles = self._p, np.zeros((n, min(self.j, self.k)))
         step = max(1, _CHUNK // max(1, p * p))

@@ -94,7 +94,7 @@ class SimplicialChain:
 
     @classmethod
     def box(
-        cls, algebra: Algebra, lower: Sequence[float], upper: Sequence[float], counts: int | Sequence[int] = 1
+        cls, algebra: Algebra, lower: Sequence[float], upper: Sequence[float], *, n_cells: int | Sequence[int] = 1
     ) -> "SimplicialChain":
         """Return a box with edges along the basis vectors, cut into k! simplices a cell, its measure a multiple of I.
 
@@ -103,23 +103,23 @@ class SimplicialChain:
         Parameters
         ----------
         lower, upper : sequence of d numbers
-        counts : int or sequence of d int
+        n_cells : int or sequence of d int
             Cells along each axis.
 
         Examples
         --------
-        >>> cube = cr.SimplicialChain.box(cr.Algebra(3), [0, 0, 0], [1, 2, 3], 2)
+        >>> cube = cr.SimplicialChain.box(cr.Algebra(3), [0, 0, 0], [1, 2, 3], n_cells=2)
         >>> cube.simplices.shape, cube.directed_measure().sum().isclose(6 * cr.Algebra(3).I)
         ((48, 4), True)
         """
         check_instance(algebra, Algebra, "algebra", "box", "an Algebra")
         d = algebra.d
-        cells = [check_integer(count, "counts", "box") for count in ([counts] * d if np.ndim(counts) == 0 else counts)]  # type: ignore[union-attr]
+        cells = [check_integer(n, "n_cells", "box") for n in ([n_cells] * d if np.ndim(n_cells) == 0 else n_cells)]  # type: ignore[union-attr]
         low, high = (as_real(corner, name, "box") for corner, name in ((lower, "lower"), (upper, "upper")))
         if len(cells) != d or low.shape != (d,) or high.shape != (d,):
-            raise fail("lower", "box", f"with upper and counts {d} numbers each", describe(f"shape {low.shape}"))
+            raise fail("lower", "box", f"with upper and n_cells {d} numbers each", describe(f"shape {low.shape}"))
         needed = math.factorial(d) * math.prod(cells) * (d + 1) * 8
-        check_fits(needed, "counts", "box", hint="Take fewer cells.")
+        check_fits(needed, "n_cells", "box", hint="Take fewer cells.")
         axes = [np.linspace(a, b, n + 1) for a, b, n in zip(low, high, cells, strict=True)]
         points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
         strides = np.cumprod([1, *[n + 1 for n in cells[:0:-1]]])[::-1]
@@ -224,7 +224,7 @@ class SimplicialChain:
         Examples
         --------
         >>> alg = cr.Algebra(3)
-        >>> ball = cr.SimplicialChain.box(alg, [-1, -1, -1], [1, 1, 1], 2)
+        >>> ball = cr.SimplicialChain.box(alg, [-1, -1, -1], [1, 1, 1], n_cells=2)
         >>> float(ball.integrate(lambda x: x | x, measure="volume")["1"].round(12))  # ∫ x² over the cube
         8.0
         """

@@ -243,13 +243,13 @@ class Facets(NamedTuple):
         ``direction[b, i]``: unit, oriented cross product of the rows of subset b without row i, in their order.
     log_norm : ndarray (m, d)
         Logarithm of its norm; -inf where those rows are dependent.
-    offset : ndarray (m, d + 1) or None
-        With ``bias``: the planes are x·direction + offset = 0, direction (m, d + 1, d).
+    intercept : ndarray (m, d + 1) or None
+        With ``bias``: the planes are x·direction + intercept = 0, direction (m, d + 1, d).
     """
 
     direction: NDArray[Any]
     log_norm: NDArray[Any]
-    offset: NDArray[Any] | None
+    intercept: NDArray[Any] | None
 
 
 def cross_simplex(
@@ -292,7 +292,7 @@ def cross_simplex(
            [ 0., -1.,  0.],
            [ 0.,  0.,  1.]])
     >>> triangle = cr.cross_simplex([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]], bias=True)
-    >>> height = triangle.direction[0] @ [0.0, 3.0] + triangle.offset[0]
+    >>> height = triangle.direction[0] @ [0.0, 3.0] + triangle.intercept[0]
     >>> np.abs(height).round(12)  # on the two sides that meet there, 3 above the base
     array([0., 0., 3.])
     """
@@ -318,13 +318,13 @@ def cross_simplex(
         _facets(rows, subsets[part], tolerance, direction[part], log_norm[part])
     if not bias:
         return Facets(direction, log_norm, None)
-    normal, offset = direction[..., :-1], direction[..., -1]
+    normal, intercept = direction[..., :-1], direction[..., -1]
     size = np.linalg.norm(normal, axis=-1)
     flat = size == 0  # the points but one coincide: no hyperplane
     scale = np.where(flat, 1, size)
     with np.errstate(divide="ignore"):
         log_norm = np.where(flat, -np.inf, log_norm + np.log(scale)).astype(X.dtype)
-    return Facets(normal / scale[..., None], log_norm, np.where(flat, 0, offset / scale))
+    return Facets(normal / scale[..., None], log_norm, np.where(flat, 0, intercept / scale))
 
 
 def _facets(

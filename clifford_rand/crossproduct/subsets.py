@@ -21,7 +21,7 @@ from clifford_rand.crossproduct.exact import CrossProduct, checked_subsets
 from clifford_rand.crossproduct.factor import to_direction, to_value, unit_scaled
 from clifford_rand.crossproduct.paths import check_rtol, finite_peaks, null_vectors
 
-_Progress = Callable[[int, int], object] | None
+_Callback = Callable[[int, int], object] | None
 _CHUNK_BYTES = 32 * 2**20  # of gathered rows and results
 # Measured on 2 cores, microseconds a subset in revolving-door order, elimination one by one and walk:
 #   d            8    16    24    32    48    64   100
@@ -77,10 +77,10 @@ class EveryCross:
     """
 
     def __init__(
-        self, X: NDArray, peaks: NDArray, size: int, normalize: bool, tol: float, rtol: float, progress: _Progress
+        self, X: NDArray, peaks: NDArray, size: int, normalize: bool, tol: float, rtol: float, callback: _Callback
     ) -> None:
         self._X, self._peaks = X, peaks
-        self._size, self._normalize, self._tol, self._rtol, self._progress = size, normalize, tol, rtol, progress
+        self._size, self._normalize, self._tol, self._rtol, self._callback = size, normalize, tol, rtol, callback
         self.n_subsets = math.comb(len(X), X.shape[1] - 1)
 
     def __len__(self) -> int:
@@ -104,8 +104,8 @@ class EveryCross:
             part = self.chunk(i)
             yield part
             done += len(part.subsets)
-            if self._progress is not None:
-                self._progress(done, self.n_subsets)
+            if self._callback is not None:
+                self._callback(done, self.n_subsets)
 
     def __repr__(self) -> str:
         n, d = self._X.shape
@@ -117,10 +117,10 @@ def cross_all(
     /,
     *,
     normalize: bool = False,
-    chunk: int | None = None,
+    batch_size: int | None = None,
     tol: float = 1e-10,
     rtol: float | None = None,
-    progress: _Progress = None,
+    callback: _Callback = None,
 ) -> EveryCross:
     """Return the cross products of every (d-1)-subset of the rows, as an iterable of chunks with their index.
 
@@ -133,14 +133,14 @@ def cross_all(
         One vector per row, n ≥ d-1.
     normalize : bool
         Unit directions, which never overflow.
-    chunk : int, optional
+    batch_size : int, optional
         Subsets of a chunk; by default as many as take about 32 MiB. Memory is that of ``X`` and one chunk.
     tol : float
         Of the walk, see `cross_walk`.
     rtol : float, optional
         Relative pivot size up to which rows count as dependent, see `cross`; their product is 0.
-    progress : callable, optional
-        Called as ``progress(subsets done, all subsets)`` after each chunk; or wrap the result in any progress bar, as
+    callback : callable, optional
+        Called as ``callback(subsets done, all subsets)`` after each chunk; or wrap the result in any progress bar, as
         it has a length.
 
     Returns
@@ -170,13 +170,13 @@ def cross_all(
         received = describe(f"C({n}, {d - 1}) = {quantity(total, '')}")
         raise fail("X", owner, "such that C(n, d-1) ≤ 2^62", received, "Sample subsets instead, for cross_many.")
     default = max(1, _CHUNK_BYTES // (d * (d + 8) * 8))
-    size = default if chunk is None else check_integer(chunk, "chunk", owner)
-    check_fits(16 * d * min(size, total), "chunk", owner)  # one of subsets and vectors
-    if progress is not None and not callable(progress):
-        raise fail("progress", owner, "a function of two integers, or None", progress)
+    size = default if batch_size is None else check_integer(batch_size, "batch_size", owner)
+    check_fits(16 * d * min(size, total), "batch_size", owner)  # one of subsets and vectors
+    if callback is not None and not callable(callback):
+        raise fail("callback", owner, "a function of two integers, or None", callback)
     limit = max(check_positive(tol, "tol", owner), 1e-14)
     unit, tolerance = check_bool(normalize, "normalize", owner), check_rtol(rtol, d, X.dtype, owner)
-    return EveryCross(X, peaks, size, unit, limit, tolerance, progress)
+    return EveryCross(X, peaks, size, unit, limit, tolerance, callback)
 
 
 _STEPS = 64  # of one check: a GEMM of that many normals with all rows that they should be orthogonal to

@@ -133,7 +133,7 @@ def _number_of(mv: MV) -> Number:
 def _lines(mv: MV, number: Number, finish: Callable[[str], str] = str, *, is_short: bool = False) -> str:
     """Return a batch as its description and a line for each multivector, abridged as NumPy's arrays are, or shorter."""
     options = np.get_printoptions()
-    count, edge, most = math.prod(mv.shape), options["edgeitems"], current_options().terms
+    count, edge, most = math.prod(mv.shape), options["edgeitems"], current_options().max_terms
     shown: Sequence[int] = range(count)
     if is_short:
         shown, most = shown[:_FEW_ROWS], min(most, _FEW_TERMS)
@@ -164,7 +164,7 @@ def full_text(mv: MV) -> str:
 
 
 def _text(mv: MV, number: Number, finish: Callable[[str], str] = str) -> str:
-    return _lines(mv, number, finish) if mv.ndim else finish(_line(mv, number, current_options().terms))
+    return _lines(mv, number, finish) if mv.ndim else finish(_line(mv, number, current_options().max_terms))
 
 
 def formatted_text(mv: MV, specification: str) -> str:
@@ -243,7 +243,7 @@ def _latex_line(mv: MV, most: int) -> str:
 
 def latex_text(mv: MV) -> str:
     """Return one multivector as a LaTeX formula between dollar signs; a batch as a few lines of them."""
-    most = current_options().terms
+    most = current_options().max_terms
     if not mv.ndim:
         return f"${_latex_line(mv, most)}$"
     count = math.prod(mv.shape)

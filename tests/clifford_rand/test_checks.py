@@ -182,7 +182,7 @@ ABSURD = {
     "haar_blade, many": (lambda: cr.haar_blade(2, 3, shape=(10**7, 10**7)), "shape"),
     "random_rotation": (lambda: cr.random_rotation(10**7), "d"),
     "volume_sample": (lambda: cr.volume_sample(ROWS, 1, size=HUGE), "size"),
-    "cross_all in one chunk": (lambda: cr.cross_all(np.ones((400, 9)), chunk=HUGE), "chunk"),
+    "cross_all in one chunk": (lambda: cr.cross_all(np.ones((400, 9)), batch_size=HUGE), "batch_size"),
 }
 
 
@@ -213,7 +213,7 @@ def test_booleans_and_callbacks_of_cross_products_are_checked():
             lambda: cr.sketched_cross(ROWS, S, normalize=None),
         ],
         "bias": [lambda: cr.cross_simplex(ROWS, [[0, 1, 1]], bias="free"), lambda: cr.leverage_scores(ROWS, bias=1)],
-        "progress": [lambda: cr.cross_all(ROWS, progress="bar")],
+        "callback": [lambda: cr.cross_all(ROWS, callback="bar")],
     }
     for name, each in calls.items():
         for call in each:

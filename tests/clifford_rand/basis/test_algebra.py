@@ -221,7 +221,7 @@ def test_bad_components():
     refused(r"3 components on its last axis \(grades 1\)", alg.vector, [1.0, 2.0])
     refused("integer from 0 to 3", alg.multivector, [1.0], grades=4)
     refused("numbers, fractions or symbols", alg.vector, ["a", "b", "c"])
-    refused("a dtype of floats or complex numbers", alg.random_multivector, 0, dtype=int)
+    refused("a dtype of floats or complex numbers", alg.random_multivector, rng=0, dtype=int)
 
 
 def test_random_multivectors_are_seeded_and_normal():

@@ -113,7 +113,7 @@ def test_energy_distance_and_all_splits():
 
 def test_refusals():
     refused("from 1 to 5", cr.PrincipalAngleDistribution, 6, 2, 5)
-    refused("which", cr.PrincipalAngleDistribution(1, 2, 5).cdf, 0.1, "middle")
+    refused("which", cr.PrincipalAngleDistribution(1, 2, 5).cdf, 0.1, which="middle")
     refused("equal to k", cr.PrincipalAngleDistribution(1, 2, 5).distance_pvalue, 0.1)
     A = replicates(3, np.random.default_rng(0))
     refused("two subspaces or more", cr.subspace_test, A[:1], A)

@@ -233,7 +233,7 @@ def test_distances():
         assert cr.Blade(np.zeros((0, 2))).distance(cr.Blade(np.zeros((0, 2))), kind=kind) == 0
     assert A.distance(B) == A.distance(B, kind="geodesic")
     assert cr.Blade(rng.standard_normal((4, 2, 5))).distance(cr.Blade(rng.standard_normal((2, 5)))).shape == (4,)
-    refused("must be one of 'geodesic'", A.distance, B, "manhattan")
+    refused("must be one of 'geodesic'", A.distance, B, kind="manhattan")
     refused(r"of grade 3\. Got a blade of grade 1", A.distance, cr.Blade(np.ones((1, 9))))
     refused("other than zero", A.principal_angles, cr.Blade(np.ones((2, 9))))
 

@@ -214,4 +214,4 @@ def test_what_is_refused(tmp_path):
     refused("LargeBlade", A.wedge, cr.Blade(np.eye(2, 30)))
     refused("grade 2", A.distance, cr.LargeBlade(np.eye(1, 30)))
     refused("shape", A.coordinates, np.ones((2, 29)))
-    refused("floats", A.orthonormal_basis, np.zeros((2, 29)))
+    refused("floats", A.orthonormal_basis, out=np.zeros((2, 29)))

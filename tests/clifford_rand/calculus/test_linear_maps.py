@@ -153,7 +153,7 @@ def test_pauli_and_dirac_matrices():
         True
     ] * 4
     assert all(not a.spinor_matrix(basis="majorana").real.any() for a in st.basis_vectors())
-    refused(r"'basis' .* outside Algebra.sta", space.e1.spinor_matrix, "dirac")
+    refused(r"'basis' .* outside Algebra.sta", space.e1.spinor_matrix, basis="dirac")
     refused(r"real, as I is i in one block.*basis='blocks'", (1j * space.e1).spinor_matrix)
 
 

@@ -33,7 +33,7 @@ def test_the_rule_is_exact_for_polynomials_of_its_degree(k):
 
 def _body(alg, rng):
     """A box whose inner points are moved, so that nothing is parallel, and d! simplices a cell."""
-    box = cr.SimplicialChain.box(alg, [-1] * alg.d, [1] * alg.d, 2 if alg.d < 4 else 1)
+    box = cr.SimplicialChain.box(alg, [-1] * alg.d, [1] * alg.d, n_cells=2 if alg.d < 4 else 1)
     moved = box.points + 0.1 * rng.standard_normal(box.points.shape)
     simplices, weights = box.simplices.copy(), box.weights.copy()
     for row in range(0, len(weights), 3 if alg.d > 1 else 1):  # the same body, some simplices written in another order
@@ -122,7 +122,7 @@ def test_the_divergence_theorem():
 def test_cauchys_formula_in_space():
     """Doran and Lasenby, section 6.4: a field with ∇F = 0 is F(y) = 1/(4πI) ∮ (x - y)/|x - y|³ dS F(x)."""
     alg = cr.Algebra(3)
-    box = cr.SimplicialChain.box(alg, [-1, -1, -1], [1, 1, 1], 3)
+    box = cr.SimplicialChain.box(alg, [-1, -1, -1], [1, 1, 1], n_cells=3)
     x = alg.symbols("x", 1)
     x1, x2, x3 = x.values
     F = cr.gradient(x) * (x1 * x2 * x3 + x1**2 - x2**2)  # of a harmonic function
@@ -142,7 +142,7 @@ def test_measures_of_curved_surfaces():
         theta, phi = u.values.T
         return space.vector(np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)], -1))
 
-    mesh = cr.SimplicialChain.box(plane, [0, 0], [np.pi, 2 * np.pi], [40, 80]).map(sphere)
+    mesh = cr.SimplicialChain.box(plane, [0, 0], [np.pi, 2 * np.pi], n_cells=[40, 80]).map(sphere)
     assert float(mesh.integrate(measure="volume")["1"]) == pytest.approx(4 * np.pi, rel=2e-3)
     assert mesh.directed_measure().sum().isclose(0, atol=1e-12)
     sta = cr.Algebra(1, 2)
@@ -151,13 +151,13 @@ def test_measures_of_curved_surfaces():
         s = t.values[..., 0]
         return sta.vector(np.stack([2 * s, np.cos(s), np.sin(s)], -1))
 
-    line = cr.SimplicialChain.box(cr.Algebra(1), [0], [2 * np.pi], [400]).map(helix)
+    line = cr.SimplicialChain.box(cr.Algebra(1), [0], [2 * np.pi], n_cells=[400]).map(helix)
     assert float(line.integrate(measure="volume")["1"]) == pytest.approx(2 * np.pi * np.sqrt(3), rel=1e-4)
 
 
 def test_many_simplices_are_integrated_in_blocks():
     alg = cr.Algebra(2)
-    fine = cr.SimplicialChain.box(alg, [0, 0], [1, 2], [120, 100])
+    fine = cr.SimplicialChain.box(alg, [0, 0], [1, 2], n_cells=[120, 100])
     value = fine.integrate(lambda x: np.sin(x.values[..., 0]), measure="volume", degree=3)
     assert float(value["1"]) == pytest.approx(2 * (1 - np.cos(1)), rel=1e-9)
     assert fine.integrate(3).isclose(6 * alg.I)
@@ -171,7 +171,7 @@ def test_failures():
     refused("places from 0 to 2", cr.SimplicialChain, alg, triangle.points, [[0, 1, 3]])
     refused("k ≤ 2", cr.SimplicialChain, alg, np.zeros((4, 2)))
     refused("integers with 2 axes", cr.SimplicialChain, alg, triangle.points, [[0.0, 1.0]])
-    refused("m weights", cr.SimplicialChain, alg, triangle.points, [[0, 1]], [1, 1])
+    refused("m weights", cr.SimplicialChain, alg, triangle.points, [[0, 1]], weights=[1, 1])
     refused("of boundary must be at least 1", triangle.boundary().boundary().map(lambda x: x).boundary)
     refused("batch shape of the points", triangle.integrate, lambda x: np.ones(7))
     refused("lambdify", triangle.integrate, alg.symbols("x", 1))

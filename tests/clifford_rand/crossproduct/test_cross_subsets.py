@@ -100,7 +100,7 @@ def test_revolving_door(n, k):
 def test_all_products(n, d, normalize):
     X, _ = normal(d, n, d)
     seen = {}
-    for subsets, vectors in cr.cross_all(X, normalize=normalize, chunk=10):
+    for subsets, vectors in cr.cross_all(X, normalize=normalize, batch_size=10):
         assert len(subsets) <= 10
         np.testing.assert_allclose(vectors, cr.cross_many(X, subsets, normalize=normalize), atol=1e-12)
         seen.update(zip(map(tuple, subsets.tolist()), vectors, strict=True))
@@ -109,16 +109,16 @@ def test_all_products(n, d, normalize):
 
 def test_all_products_by_the_walk(monkeypatch):
     X, _ = normal(0, 11, 8)
-    wanted = [chunk.vectors for chunk in cr.cross_all(X, normalize=True, chunk=100)]
+    wanted = [chunk.vectors for chunk in cr.cross_all(X, normalize=True, batch_size=100)]
     monkeypatch.setattr(module, "_WALK_FROM_D", 3)
-    for vectors, chunk in zip(wanted, cr.cross_all(X, normalize=True, chunk=100), strict=True):
+    for vectors, chunk in zip(wanted, cr.cross_all(X, normalize=True, batch_size=100), strict=True):
         np.testing.assert_allclose(chunk.vectors, vectors, atol=1e-9)
 
 
 def test_chunks_progress_and_length():
     calls = []
     products = cr.cross_all(
-        normal(1, 10, 3)[0].astype(np.float32), chunk=20, progress=lambda *count: calls.append(count)
+        normal(1, 10, 3)[0].astype(np.float32), batch_size=20, callback=lambda *count: calls.append(count)
     )
     assert len(products) == 3
     assert products.n_subsets == 45
@@ -132,7 +132,7 @@ def test_chunks_progress_and_length():
 
 def test_the_first_chunk_of_very_many():
     X, _ = normal(2, 60, 40)
-    subsets, vectors = next(iter(cr.cross_all(X, normalize=True, chunk=200)))
+    subsets, vectors = next(iter(cr.cross_all(X, normalize=True, batch_size=200)))
     assert np.abs(np.einsum("skd,sd->sk", X[subsets], vectors)).max() < 1e-8
 
 
@@ -151,7 +151,7 @@ def test_every_row_left_out(d, dtype):
     X, index = X.astype(dtype), distinct(rng, d + 3, d, 3)
     facets = cr.cross_simplex(X, index)
     assert facets.direction.dtype == facets.log_norm.dtype == dtype
-    assert facets.offset is None
+    assert facets.intercept is None
     tol = 1e-8 if dtype == np.float64 else 2e-2
     for b, subset in enumerate(index):
         direction, log_norm = one_by_one(X.astype(np.float64), subset)
@@ -192,7 +192,7 @@ def test_facets_of_a_simplex(d):
     X, index = X + 5, distinct(rng, d + 4, d + 1, 3)
     facets = cr.cross_simplex(X, index, bias=True)
     for b, subset in enumerate(index):
-        height = X[subset] @ facets.direction[b].T + facets.offset[b]
+        height = X[subset] @ facets.direction[b].T + facets.intercept[b]
         np.testing.assert_allclose(height - np.diag(np.diag(height)), 0, atol=1e-12)
         np.testing.assert_allclose(np.linalg.norm(facets.direction[b], axis=1), 1, atol=1e-12)
         # the volume of the simplex times d! is |det|: base times height for every facet
@@ -204,7 +204,7 @@ def test_facets_of_points_that_coincide():
     facets = cr.cross_simplex([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]], bias=True)
     assert facets.log_norm[0, 2] == -np.inf
     np.testing.assert_array_equal(facets.direction[0, 2], 0)
-    assert facets.offset[0, 2] == 0
+    assert facets.intercept[0, 2] == 0
 
 
 # ---- a walk
@@ -317,7 +317,7 @@ ERRORS = [
     (cr.cross_all, (np.ones((1, 3)),), r"\(n, d\) with n ≥ d-1"),
     (cr.cross_all, (np.full((4, 3), np.nan),), "finite"),
     (cr.cross_all, (np.ones((100, 40)),), r"C\(n, d-1\) ≤ 2\^62.*cross_many"),
-    (lambda X: cr.cross_all(X, chunk=0), (EYE,), "'chunk' parameter of cross_all"),
+    (lambda X: cr.cross_all(X, batch_size=0), (EYE,), "'batch_size' parameter of cross_all"),
     (lambda X: cr.cross_all(X).chunk(1), (EYE,), "'i' parameter of chunk"),
     (cr.cross_simplex, (EYE[0],), r"of shape \(n, d\)"),
     (cr.cross_simplex, (np.ones((4, 3)),), r"given where X has not exactly 3 rows"),

@@ -132,8 +132,8 @@ def test_text_follows_the_print_options_of_numpy():
 
 def test_print_options_hold_inside_their_block_and_thread():
     M, default = np.pi * cr.Algebra(2).e1, cr.get_printoptions()
-    with cr.printoptions(precision=3, terms=5) as options:
-        assert options == cr.get_printoptions() == default | {"precision": 3, "terms": 5}
+    with cr.printoptions(precision=3, max_terms=5) as options:
+        assert options == cr.get_printoptions() == default | {"precision": 3, "max_terms": 5}
         with np.printoptions(precision=5), cr.printoptions(suppress=False):
             assert repr(M) == f"{M}" == "3.142*e1"
             cr.set_printoptions(precision="numpy")
@@ -147,7 +147,7 @@ def test_print_options_hold_inside_their_block_and_thread():
     assert cr.get_printoptions() == default
     refused("precision", cr.set_printoptions, precision=-1)
     refused("precision", cr.set_printoptions, precision="all")
-    refused("terms", cr.set_printoptions, terms=0)
+    refused("max_terms", cr.set_printoptions, max_terms=0)
     refused("suppress", cr.set_printoptions, suppress="yes")
     assert cr.get_printoptions() == default
 

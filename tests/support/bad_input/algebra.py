@@ -62,7 +62,7 @@ _GRADES = dict.fromkeys(["missing", "zero", "empty_list", "a_list_of_it", "an_ar
 
 
 def _printed(precision, suppress, terms):
-    with cr.printoptions(precision=precision, suppress=suppress, terms=terms):
+    with cr.printoptions(precision=precision, suppress=suppress, max_terms=terms):
         return repr(V)
 
 
@@ -242,7 +242,7 @@ CALLS = catalogue({
     each("SimplicialChain", "boundary directed_measure k"): lambda name: through(lambda: get(SQUARE, name)),
     "SimplicialChain.box": good(
         thing(PLANE), vector(np.array([0.0, 0.5]), every="right"), vector(np.array([1.0, 2.0]), every="right"),
-        count(2, an_array_of_it="right"),
+        n_cells=count(2, an_array_of_it="right"),
     ),
     "SimplicialChain.integrate": good(
         SQUARE, *(function(f, a_number="right", not_a_number="other", missing="refused") for f in (lambda x: x, 1)),

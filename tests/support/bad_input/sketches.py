@@ -61,8 +61,8 @@ CALLS = catalogue({
     "cr.CrossProduct": through(lambda A: cr.cross_log(A).log_norm, rows(A23)),
     "cr.cross_many": good(rows(X53), index(INDEX), normalize=flag(True), **_RTOL),
     "cr.cross_all": through(
-        lambda X, **o: list(cr.cross_all(X, **o)), rows(X53), normalize=flag(True), chunk=count(3, missing="right"),
-        progress=function(None), **_TOL, **_RTOL,
+        lambda X, **o: list(cr.cross_all(X, **o)), rows(X53), normalize=flag(True),
+        batch_size=count(3, missing="right"), callback=function(None), **_TOL, **_RTOL,
     ),
     "cr.cross_simplex": good(
         rows(X53), index(np.array([[0, 1, 2], [1, 2, 3]]), missing="right"), bias=flag(False), **_RTOL
