@@ -24,6 +24,7 @@ from .crossproduct.exact import cross_simplex as cross_simplex
 from .crossproduct.subsets import cross_all as cross_all
 from .crossproduct.subsets import cross_walk as cross_walk
 from .errors import ArgumentError as ArgumentError
+from .errors import ConvergenceWarning as ConvergenceWarning
 from .errors import MissingCompilerWarning as MissingCompilerWarning
 from .errors import MissingDependencyError as MissingDependencyError
 from .functions.exterior import inner as inner

@@ -21,8 +21,18 @@ class ArgumentError(ValueError):
         super().__init__(line if len(line) <= _FIRST + _LAST else f"{line[: _FIRST - 1]}…{line[-_LAST:]}")
 
 
+class BladeNameError(ArgumentError, KeyError):
+    """An algebra has no blade of this name: an `ArgumentError`, and a KeyError as of a dict."""
+
+    __str__ = Exception.__str__  # KeyError's is the repr
+
+
 class MissingDependencyError(ImportError):
     """An optional library is needed and not installed; the message gives the command that installs it."""
+
+
+class ConvergenceWarning(UserWarning):
+    """An iteration ended at ``max_iter``, above its tolerance; the result is that of the last iteration."""
 
 
 class MissingCompilerWarning(UserWarning):

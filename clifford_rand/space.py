@@ -12,6 +12,7 @@ from clifford_rand.basis.arrays import constant_of_a_trace
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades
 from clifford_rand.basis.metric import Metric, metric_of_gram, metric_of_signature
 from clifford_rand.basis.rules import Names, custom_names, default_names
+from clifford_rand.errors import BladeNameError
 
 CONFORMAL = ("eo", "einf")  # the origin n_o and infinity n_∞ of a conformal algebra
 MOST_NAMES = 4096  # blades whose places, or multivectors, an algebra remembers
@@ -233,7 +234,7 @@ class Space:
         """
         place = self.names.parse(name) if isinstance(name, str) else None
         if place is None:
-            raise fail("name", "Algebra", "the name of a blade", name, self.names.hint)
+            raise BladeNameError(str(fail("name", "Algebra", "the name of a blade", name, self.names.hint)))
         return place
 
     @cached_property

@@ -16,6 +16,7 @@ from clifford_rand.blades.blocks import Combined, Dense, FactoredRows, Rows, Sta
 from clifford_rand.blades.geodesic import exp_weights, log_weights
 from clifford_rand.blades.large import LargeBlade
 from clifford_rand.blades.subspace import DISTANCES
+from clifford_rand.errors import ConvergenceWarning
 
 _TILE = 4096  # rows of a tile: 128 MiB of products with another
 _ACCURATE = 1e-13, 1e-8  # error of a distance, of rows of float64 and float32, from which on sines are computed
@@ -159,7 +160,7 @@ def subspace_mean(
     tol : float, default=1e-9
         Length of the gradient, in radians, at which the iteration ends.
     max_iter : int, default=100
-        A warning is issued where the gradient is longer after these iterations.
+        A `ConvergenceWarning` is issued where the gradient is longer after these iterations.
 
     Returns
     -------
@@ -214,7 +215,8 @@ def subspace_mean(
             break
     else:
         text = f"subspace_mean: the gradient is {size:.2g} after {max_iter} iterations, above tol = {tol:g}."
-        warnings.warn(f"{text} The subspaces may be too far apart for a unique mean; increase max_iter.", stacklevel=2)
+        text += " The subspaces may be too far apart for a unique mean; increase max_iter."
+        warnings.warn(text, ConvergenceWarning, stacklevel=2)
     blade: Blade | LargeBlade = sample.blade_of(mean)
     return blade
 

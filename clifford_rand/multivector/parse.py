@@ -199,10 +199,7 @@ class Blades:
         self._algebra = algebra
 
     def __getitem__(self, name: str) -> Any:
-        try:
-            return self._algebra.blade(name)
-        except ValueError as error:
-            raise KeyError(str(error)) from None
+        return self._algebra.blade(name)
 
     def __getattr__(self, name: str) -> Any:
         if name not in self:

@@ -124,6 +124,8 @@ class Robot:
             Without the package urdf_parser_py (``pip install "clifford-rand[robots]"``).
         ArgumentError
             For a file that is not URDF, and joints of other kinds.
+        FileNotFoundError
+            There is no such file.
 
         Examples
         --------

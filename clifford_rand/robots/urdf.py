@@ -17,11 +17,10 @@ TURNING, SLIDING, FIXED = ("revolute", "continuous"), ("prismatic",), ("fixed",)
 def read_urdf(path: Path) -> tuple[list[Link], list[Joint], str]:
     """Return the links, the joints and the name of the root of a URDF file."""
     parser = require("urdf_parser_py.urdf", extra="robots", purpose="Robot.from_urdf")
+    text = path.read_bytes()
     try:
-        robot = parser.URDF.from_xml_string(path.read_bytes())
+        robot = parser.URDF.from_xml_string(text)
         root = robot.get_root()
-    except OSError as error:
-        raise fail("path", OWNER, "a file that can be read", str(path), str(error)) from None
     except Exception as error:  # of the parser and its XML library: syntax errors, missing attributes, several roots
         raise fail("path", OWNER, "a URDF file of one robot", str(path), f"The parser says: {error}") from error
     return [_link(link) for link in robot.links], [_joint(joint) for joint in robot.joints], root

@@ -168,8 +168,14 @@ def test_basis_vectors_take_precedence_over_attributes(names):
 @pytest.mark.parametrize("name", ["e4", "e11", "e", "x", "E1", "e01", ""])
 def test_names_that_are_not_there(name):
     alg = cr.Algebra(3)
-    refused(r"name of a blade.*e1 to e3", alg.blade, name)
-    refused("name of a blade", lambda: alg.blades[name], error=KeyError)
+    for look in (
+        alg.blade,
+        alg.blades.__getitem__,
+        (1.0 * alg.e12).__getitem__,
+        lambda name: alg.e1.replace({name: 1}),
+    ):
+        refused(r"^The 'name' parameter .*name of a blade.*e1 to e3", look, name, error=KeyError)
+        refused("name of a blade", look, name)
     assert name not in alg.blades
     if name:
         refused("no attribute or blade", getattr, alg, name, error=AttributeError)

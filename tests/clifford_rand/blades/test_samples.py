@@ -109,7 +109,7 @@ def test_mean_of_two_and_of_lines_at_a_right_angle():
 
 
 def test_mean_that_does_not_end():
-    with pytest.warns(UserWarning, match="gradient is"):
+    with pytest.warns(cr.ConvergenceWarning, match="gradient is"):
         cr.subspace_mean(spread(6, 2, 5, 100.0), max_iter=2)
 
 

@@ -39,7 +39,10 @@ class Holder:
         return B**power * x * ~B
 
 
-arguments = [(alg.random_multivector(rng=k, shape=4, grades=2), alg.random_multivector(rng=9 - k, shape=4, grades=1)) for k in range(4)]
+arguments = [
+    (alg.random_multivector(rng=k, shape=4, grades=2), alg.random_multivector(rng=9 - k, shape=4, grades=1))
+    for k in range(4)
+]
 
 
 def are_right(results):

@@ -313,7 +313,7 @@ def test_files_that_are_refused(tmp_path, text, message):
     (tmp_path / "r.urdf").write_text(text)
     with pytest.raises(ValueError, match=message):
         pga.Robot.from_urdf(tmp_path / "r.urdf")
-    with pytest.raises(ValueError, match=r"'path' parameter of Robot\.from_urdf must be a file that can be read"):
+    with pytest.raises(FileNotFoundError, match=r"none\.urdf"):
         pga.Robot.from_urdf(tmp_path / "none.urdf")
 
 

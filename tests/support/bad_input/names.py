@@ -24,6 +24,7 @@ EXEMPT = {
     "cr.ArgumentError": "an exception: its arguments are words",
     "cr.MissingDependencyError": "an exception: its arguments are words",
     "cr.FusionWarning": "a warning: its arguments are words",
+    "cr.ConvergenceWarning": "a warning: its arguments are words",
     "cr.MissingCompilerWarning": "a warning: its arguments are words",
     "cr.get_printoptions": "takes nothing",
     "cr.set_printoptions": "is called by cr.printoptions, and would hold for the calls after it",
