@@ -388,4 +388,4 @@ def test_a_tolerance_is_one_in_every_metric(rtol):
     blade, other = cr.Blade(np.eye(4)[:2]), cr.Blade(np.ones((1, 4)))
     for move, x in ((blade.project, other), (blade.reject, other), (blade.projection_of, np.ones(4)),
                     (blade.rejection_of, np.ones(4))):  # fmt: skip
-        refused(f"'rtol' parameter of {move.__name__} must be", move, x, rtol)
+        refused(f"'rtol' parameter of {move.__name__} must be", move, x, rtol=rtol)
