@@ -80,7 +80,7 @@ REASONS = {
     **dict.fromkeys(("shape", "ndim", "reshape", "sum", "mean", "prod"), _BATCH),
     **dict.fromkeys(("isclose", "is_zero", "is_versor", "is_blade"), _VALUES),
     **dict.fromkeys(("coefficients", "values"), _ARRAY),
-    **dict.fromkeys(("factorize", "factorize_blade", "factorize_versor"), _COUNT),
+    **dict.fromkeys(("factorize_blade", "factorize_versor"), _COUNT),
     **dict.fromkeys(
         ("span", "intersection"), "the grade of the result depends on values; that of A ^ B and A & B does not"
     ),

@@ -25,28 +25,6 @@ from clifford_rand.geometry.versors import RTOL, is_versor
 ISOTROPIC = 1e-6  # squares of unit directions below this are too near to null to divide by
 
 
-def factorize(A: MV, *, rtol: float = 1e-9) -> tuple[Any, list[MV]]:
-    """Return `factorize_blade` for a blade, and `factorize_versor` for a versor that is not a blade.
-
-    Raises
-    ------
-    ArgumentError
-        If A is neither.
-
-    Examples
-    --------
-    >>> alg = cr.Algebra(3)
-    >>> len(alg.e123.factorize()[1]), len((1 + alg.e12).factorize()[1])
-    (3, 2)
-    """
-    rtol = check_tolerance(rtol, 1e-9, "factorize")
-    if np.all(is_blade(A, rtol=rtol)):
-        return factorize_blade(A, rtol=rtol)
-    if not np.all(is_versor(A, rtol=rtol)):
-        raise fail("A", "factorize", "a blade or a versor", describe(f"{A!r}, which is neither"))
-    return factorize_versor(A)
-
-
 def factorize_blade(A: MV, *, rtol: float = 1e-9) -> tuple[Any, list[MV]]:
     """Return (s, [a_1, …, a_k]) with A = s a_1 ∧ ⋯ ∧ a_k, s ≥ 0 and a_1, …, a_k orthonormal in coordinates.
 

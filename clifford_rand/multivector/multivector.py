@@ -215,7 +215,6 @@ class Multivector(StoredComponents):
     intersection = subspaces.intersection
     factorize_blade = factors.factorize_blade
     factorize_versor = factors.factorize_versor
-    factorize = factors.factorize
     outermorphism = linear_maps.outermorphism
     left_matrix = linear_maps.left_matrix
     right_matrix = linear_maps.right_matrix

@@ -62,7 +62,7 @@ def test_the_algebra():
     assert cr.Algebra(3).convert(ALG.scalar(2)) == 2
     assert ALG.convert(cr.Algebra(3).scalar(2)) == 2
     assert ALG.symbols("a") * 2 == 2 * ALG.symbols("a")
-    assert float(ALG.scalar(2.0).factorize()[0]) == 2
+    assert float(ALG.scalar(2.0).factorize_versor()[0]) == 2
     with pytest.raises(AttributeError, match="no basis vectors"):
         ALG.e1  # noqa: B018
     refused("no basis vectors", ALG, "e1")

@@ -252,7 +252,7 @@ def test_values_are_all_components_of_the_grades():
 
 
 METHODS = """reverse involute conjugate even odd star star_right dual undual left_complement right_complement norm sum
-norm_squared inv exp log sqrt normalized bivector_split is_blade is_versor factorize factorize_blade mean is_zero
+norm_squared inv exp log sqrt normalized bivector_split is_blade is_versor factorize_blade mean is_zero
 factorize_versor scalar_part vector_matrix left_matrix right_matrix spinor_matrix"""
 
 
