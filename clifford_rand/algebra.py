@@ -165,17 +165,17 @@ class Algebra(Space):
         return self.new(keys_of_grades(self.d, (self.d,)), np.ones(1, dtype=np.int64))
 
     @cached_property
-    def inverse_I(self) -> Multivector:
+    def I_inv(self) -> Multivector:
         """I⁻¹ = ~I / det G.
 
         Examples
         --------
-        >>> cr.Algebra(3).inverse_I, cr.Algebra.sta().inverse_I
+        >>> cr.Algebra(3).I_inv, cr.Algebra.sta().I_inv
         (-e123, -g0123)
         """
         determinant = self.form.determinant
         if self.form.is_degenerate:
-            raise fail("metric", "inverse_I", "non-degenerate", describe(repr(self)), "Use left_complement or star.")
+            raise fail("metric", "I_inv", "non-degenerate", describe(repr(self)), "Use left_complement or star.")
         if not isinstance(determinant, float) and determinant in (1, -1):
             return self.I.reverse() * int(determinant)
         return self.I.reverse() / determinant

@@ -58,7 +58,7 @@ class Shape(NamedTuple):
 
 
 class Scene:
-    """A drawing, which `scene` makes: a picture in a notebook, ``save`` for a page, ``plot`` for papers.
+    """A drawing: a picture in a notebook, ``save`` for a page, ``plot`` for papers. Made by `scene`.
 
     Attributes
     ----------
@@ -211,9 +211,9 @@ def scene(
     >>> cr.draw.scene([x_axis, y_axis, x_axis ^ y_axis], labels=["x", "y", "origin"])
     <Scene of 1 point, 2 curves>
     """
-    single = isinstance(items, Multivector | cga.Classified)
+    single = isinstance(items, Multivector | cga.ConformalObject)
     listed = [items] if single else check_listed(items, "items", "scene", "multivectors")
-    listed = [item.blade(dual=dual) if isinstance(item, cga.Classified) else item for item in listed]
+    listed = [item.blade(dual=dual) if isinstance(item, cga.ConformalObject) else item for item in listed]
     if times is not None:
         times = as_real(times, "times", "scene", min_ndim=1)
         if times.ndim != 1 or len(times) < 2 or (np.diff(times) <= 0).any():
@@ -355,7 +355,7 @@ def _parts(item: Any, algebra: Algebra, times: NDArray[Any] | None, dual: bool) 
     return [_group(objects, seen & (kinds == kind) & (dimensions == m), kind, m) for kind, m in pairs]
 
 
-def _group(objects: cga.Classified, at: NDArray[Any], kind: str, m: int) -> _Part:
+def _group(objects: cga.ConformalObject, at: NDArray[Any], kind: str, m: int) -> _Part:
     """Return the objects of one kind, NaN at times when others take their place."""
     detail = _DETAIL.get((kind, m))
 

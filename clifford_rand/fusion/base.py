@@ -59,11 +59,11 @@ class LinearMaps:
 
     def dual(self) -> Any:
         """Return A I⁻¹."""
-        return self * self.algebra.inverse_I
+        return self * self.algebra.I_inv
 
     def undual(self) -> Any:
         """Return A I."""
-        self.algebra.inverse_I  # noqa: B018  # the same error as the plain one's
+        self.algebra.I_inv  # noqa: B018  # the same error as the plain one's
         return self * self.algebra.I
 
 

@@ -155,7 +155,7 @@ def dual(A: MV) -> MV:
     _need_metric(A, "dual", "left_complement")
     if A.algebra.form.is_unit:
         return A.image("dual")
-    inverse = A.algebra.inverse_I
+    inverse = A.algebra.I_inv
     return A * (inverse.astype(A.dtype) if inverse.dtype.kind == "f" and A.dtype.kind in "fc" else inverse)
 
 

@@ -194,7 +194,7 @@ class TensorMultivector(Multivector):
     def dual(self) -> Any:
         """Return A I⁻¹."""
         check_dual(self.algebra)
-        return self.image("dual") if self.algebra.form.is_unit else self * self.algebra.inverse_I
+        return self.image("dual") if self.algebra.form.is_unit else self * self.algebra.I_inv
 
     def undual(self) -> Any:
         """Return A I."""

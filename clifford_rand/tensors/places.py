@@ -159,4 +159,4 @@ def place_of(algebra: Any, keys: str, name: str) -> tuple[int, int]:
 @constant_of_a_trace
 def check_dual(algebra: Any) -> bool:
     """Refuse a degenerate metric."""
-    return algebra.inverse_I is not None
+    return algebra.I_inv is not None

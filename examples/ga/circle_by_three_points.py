@@ -54,7 +54,7 @@ def roots(center: NDArray[Any], radius: float) -> NDArray[Any]:
     return np.asarray(START + np.sort(t)[:, None] * DIRECTION)
 
 
-def draw(path: Path, found: cga.Classified, hits: Any, meets: Any, touch: Any, objects: Any) -> None:
+def draw(path: Path, found: cga.ConformalObject, hits: Any, meets: Any, touch: Any, objects: Any) -> None:
     """Draw the circle, what meets it, and common points; what is imaginary is dashed."""
     line, tangent, others = objects
     figure = Figure(figsize=(7, 6), layout="constrained")

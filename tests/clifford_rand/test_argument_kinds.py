@@ -17,7 +17,7 @@ torch = pytest.importorskip("torch")
 CALLS = {
     name: calls
     for name, calls in (presets.CALLS | algebra.CALLS).items()
-    if name.partition(".")[0] in ("pga", "cga", "sta", "cr", "Classified", "VersorParts", "LinearMap", "Algebra")
+    if name.partition(".")[0] in ("pga", "cga", "sta", "cr", "ConformalObject", "VersorParts", "LinearMap", "Algebra")
     and name not in ("cr.fused", "LinearMap.eigenblades")  # a function of the user's; eigenvectors of symbols: seconds
 }
 FEW = 16  # entries that are replaced by a symbol each

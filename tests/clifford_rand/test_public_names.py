@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FUNCTIONS = ["stack", "concatenate", "slerp", "rotor_from_matrix", "rotor_between", "rotor_from_points"]
 FUNCTIONS += ["motor_from_points", "robust_motor_from_points", "gradient", "geometric_derivative", "fused"]
 CLASSES = [cr.Algebra, cr.Multivector, cr.LinearMap, cr.Coordinates, cr.SimplicialChain, DifferentialOperator]
-CLASSES += [cr.LargeBlade, cr.LargeVersor, cr.RotorSpline, cr.RobustMotorResult, cga.Classified, cga.VersorParts]
+CLASSES += [cr.LargeBlade, cr.LargeVersor, cr.RotorSpline, cr.RobustMotorResult, cga.ConformalObject, cga.VersorParts]
 CLASSES += [pga.Screw, pga.Robot]
 RECORDS = {
     "InverseKinematicsResult",

@@ -49,6 +49,8 @@ def described(name, value):
     result = [name + constructor(value)]
     if name.startswith("clifford_rand.compat."):
         return result
+    fields = () if result[0] != name else getattr(value, "__dataclass_fields__", ())  # else they are parameters
+    result += [f"{name}.{field}" for field in sorted(fields)]
     for member in sorted(set(dir(value)) - INTERNAL):
         owner = next((owner for owner in value.__mro__ if member in vars(owner)), None)
         is_generated = member.startswith("set_") and member.endswith("_request")  # by scikit-learn
@@ -66,7 +68,9 @@ def of_member(name, value, member, stored):
 
 
 def constructor(value):
-    """Return the parameters of a class; nothing where Python itself or another library makes the objects."""
+    """Return the parameters of a class; nothing where its objects are made by another function, Python or a library."""
+    if "Made by " in (value.__doc__ or ""):
+        return ""
     made_by = [getattr(value, "__init__", None), getattr(value, "__new__", None)]
     is_own = any((getattr(maker, "__module__", None) or "").startswith("clifford_rand") for maker in made_by)
     return parameters(value) if is_own else ""

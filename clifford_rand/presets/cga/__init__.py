@@ -8,7 +8,7 @@ homogeneous: their scale means nothing. A versor V moves by ``V >> X``, which is
 Examples assume ``import clifford_rand as cr, numpy as np`` and ``from clifford_rand.presets import cga``.
 """
 
-from clifford_rand.presets.cga.classification import Classified, classify
+from clifford_rand.presets.cga.classification import ConformalObject, classify
 from clifford_rand.presets.cga.distances import closest_points, distance
 from clifford_rand.presets.cga.fits import fit_circle, fit_flat, fit_line, fit_plane, fit_round, fit_sphere
 from clifford_rand.presets.cga.measures import contains_point, down, infinity, meet, origin, point, up
@@ -27,7 +27,7 @@ from clifford_rand.presets.cga.versors import (
 )
 
 __all__ = [
-    "Classified", "VersorParts", "angle", "carrier", "center", "circle", "classify", "closest_points",
+    "ConformalObject", "VersorParts", "angle", "carrier", "center", "circle", "classify", "closest_points",
     "contains_point", "decompose", "dilator", "distance", "down", "fit_circle", "fit_flat", "fit_line", "fit_plane",
     "fit_round", "fit_sphere", "flat", "infinity", "intersect", "inversion", "inversive_product", "line", "meet",
     "motor", "normal", "origin", "plane", "point", "point_pair", "radius", "radius_squared", "rotor", "round_about",

@@ -52,8 +52,8 @@ from clifford_rand.presets.inputs import (
 
 
 @dataclass(frozen=True, eq=False)
-class Classified:
-    """Conformal blades by their parameters, each field an array over the batch.
+class ConformalObject:
+    """Conformal blades by their parameters, each field an array over the batch. Made by `classify` and `intersect`.
 
     Attributes
     ----------
@@ -131,14 +131,13 @@ class Classified:
         xp = namespace(square) if is_tensor(square) else np
         return xp.sqrt(xp.where(square >= 0, square, np.nan))[()]
 
-    @property
-    def imaginary(self) -> Any:
+    def is_imaginary(self) -> Any:
         """Where rounds have a negative radius²: no point lies on them.
 
         Examples
         --------
         >>> far = cga.sphere(cr.Algebra.cga(3), [[0, 0, 0], [5, 0, 0]], 1)
-        >>> bool(cga.intersect(far[0], far[1]).imaginary)
+        >>> bool(cga.intersect(far[0], far[1]).is_imaginary())
         True
         """
         square = values_of(self.radius_squared)
@@ -158,7 +157,7 @@ class Classified:
         [False, True]
         """
         real_round = (
-            (np.asanyarray(self.kind) == ROUND) & (np.asanyarray(self.grade) > 1) & ~np.asanyarray(self.imaginary)
+            (np.asanyarray(self.kind) == ROUND) & (np.asanyarray(self.grade) > 1) & ~np.asanyarray(self.is_imaginary())
         )
         return np.asanyarray(np.isin(self.kind, (FLAT, TANGENT)) | real_round)[()]
 
@@ -171,7 +170,7 @@ class Classified:
         >>> str(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], direction=[0, 0, 1])).name)
         'line'
         """
-        return np.vectorize(_name, otypes=[str])(self.kind, self.grade, self.dimension, self.imaginary)[()]
+        return np.vectorize(_name, otypes=[str])(self.kind, self.grade, self.dimension, self.is_imaginary())[()]
 
     def directions(self) -> NDArray[Any]:
         """Return orthonormal rows (..., m, n) that span the directions, which must be of one dimension m.
@@ -200,31 +199,31 @@ class Classified:
         refuse_tensors(self.direction, "self", "blade")
         return as_dual(assemble(self, self.algebra), dual)
 
-    def __getitem__(self, item: Any) -> "Classified":
+    def __getitem__(self, item: Any) -> "ConformalObject":
         fields = (self.grade, self.kind, self.radius_squared, self.weight)
         grade, kind, square, weight = ((x if is_tensor(x) else np.asanyarray(x))[item] for x in fields)
-        return Classified(self.algebra, grade, kind, self.direction[item], self.location[item], square, weight)
+        return ConformalObject(self.algebra, grade, kind, self.direction[item], self.location[item], square, weight)
 
     def __repr__(self) -> str:
         if self.shape:
             names, counts = np.unique(self.name, return_counts=True)
             inside = ", ".join(f"{count} × {name}" for name, count in zip(names, counts, strict=True))
-            return f"Classified({inside}, shape={self.shape})"
+            return f"ConformalObject({inside}, shape={self.shape})"
         E, location, square = self.direction, values_of(self.location), values_of(self.radius_squared)
         E = cast(Any, E).to_numpy() if is_tensor(E.coefficients) else E
         if location.dtype == object:
             known = {"direction": E.sparse(), "location": location.tolist(), "radius_squared": square[()]}
-            return f"Classified({self.name}, {', '.join(f'{name}={value}' for name, value in known.items())})"
+            return f"ConformalObject({self.name}, {', '.join(f'{name}={value}' for name, value in known.items())})"
         unit = E.new(E.keys, np.where(abs(E.coefficients) < 1e-12, 0, E.coefficients)).sparse()
         parts = [str(self.name), f"direction={unit}"]
         if np.isfinite(location).all():
             parts.append(f"location={(np.round(location, 12) + 0.0).tolist()}")
         if np.isfinite(square):
             parts.append(f"radius_squared={float(square):.6g}")
-        return f"Classified({', '.join(parts)})"
+        return f"ConformalObject({', '.join(parts)})"
 
 
-Object = Multivector | Classified  # the arguments of functions that measure
+Object = Multivector | ConformalObject  # the arguments of functions that measure
 
 
 def _name(kind: str, grade: int, m: int, imaginary: bool) -> str:
@@ -241,7 +240,7 @@ def _name(kind: str, grade: int, m: int, imaginary: bool) -> str:
 
 
 @specialized()
-def classify(X: Multivector, /, *, dual: bool = False, rtol: float | None = None) -> Classified:
+def classify(X: Multivector, /, *, dual: bool = False, rtol: float | None = None) -> ConformalObject:
     """Return what blades are, with their parameters: circles, lines, tangents, imaginary spheres and so on.
 
     With X = A + n_o∧O + n_∞∧I + n_o∧n_∞∧M: a round or tangent has E = O, center (A + M)/O and
@@ -266,7 +265,7 @@ def classify(X: Multivector, /, *, dual: bool = False, rtol: float | None = None
     >>> alg = cr.Algebra.cga(3)
     >>> A, B, C = (cga.up(alg, x) for x in ([1, 0, 2], [0, 1, 2], [-1, 0, 2]))
     >>> cga.classify(A ^ B ^ C)
-    Classified(circle, direction=e12, location=[0.0, 0.0, 2.0], radius_squared=1)
+    ConformalObject(circle, direction=e12, location=[0.0, 0.0, 2.0], radius_squared=1)
     >>> cga.classify(A ^ B ^ cga.infinity(alg)).name, cga.classify(A).name
     (np.str_('line'), np.str_('point'))
     """
@@ -286,9 +285,9 @@ def classify(X: Multivector, /, *, dual: bool = False, rtol: float | None = None
     return _gathered(X.algebra, X.shape, X.dtype, groups)
 
 
-def described(X: Any, algebra: object, name: str, owner: str, dual: bool, rtol: float | None) -> Classified:
+def described(X: Any, algebra: object, name: str, owner: str, dual: bool, rtol: float | None) -> ConformalObject:
     """Return X classified, as a multivector of ``algebra``."""
-    if isinstance(X, Classified) and X.algebra == algebra:
+    if isinstance(X, ConformalObject) and X.algebra == algebra:
         return X
     return classify(of_algebra(X, algebra, name, owner), dual=dual, rtol=rtol)
 
@@ -346,7 +345,7 @@ def _location(kind: str, parts: Parts, E: Any) -> NDArray[Any]:
     return (-_vector(parts.I * ~parts.M) if kind == FLAT else _vector(parts.I * ~E)) + 0.0  # no -0.0
 
 
-def _gathered(algebra: Algebra, shape: tuple[int, ...], dtype: Any, groups: list[Any]) -> Classified:
+def _gathered(algebra: Algebra, shape: tuple[int, ...], dtype: Any, groups: list[Any]) -> ConformalObject:
     """Return one batch from groups (grade, kind, places, parameters)."""
     n, count = algebra.d - 2, math.prod(shape)
     keys = keys_of_grades(n, tuple(sorted({k - DROP[kind] for k, kind, *_ in groups} or {0})))
@@ -358,4 +357,4 @@ def _gathered(algebra: Algebra, shape: tuple[int, ...], dtype: Any, groups: list
         location[places], square[places], weight[places] = c, rho, size
     direction = euclidean(n).new(keys, layout.own(E.reshape(*shape, keys.size)))
     grade, kind_of, square, weight = (array.reshape(shape)[()] for array in (grade, kind_of, square, weight))
-    return Classified(algebra, grade, kind_of, direction, location.reshape(*shape, n), square, weight)
+    return ConformalObject(algebra, grade, kind_of, direction, location.reshape(*shape, n), square, weight)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.classification import Classified, Object, described
+from clifford_rand.presets.cga.classification import ConformalObject, Object, described
 from clifford_rand.presets.cga.closest_pairs import (
     Array,
     of_flat_and_sphere,
@@ -37,7 +37,7 @@ def closest_points(
 
     Parameters
     ----------
-    A, B : Multivector or Classified
+    A, B : Multivector or ConformalObject
         Direct, or dual with ``dual``; batches broadcast, and may hold objects of several kinds.
     rtol : float, optional
         For `classify`, and directions closer than this are taken as parallel; there eps^(3/4) by default.
@@ -128,7 +128,7 @@ class _Locus(NamedTuple):
         return 0 if m == 1 else 2 if m == n else 4 if m == 2 else 3
 
 
-def _loci(described: Classified, shape: tuple[int, ...]) -> list[tuple[Array, _Locus]]:
+def _loci(described: ConformalObject, shape: tuple[int, ...]) -> list[tuple[Array, _Locus]]:
     """Return, for each kind and dimension in the batch, which elements have it, and their loci."""
     n, E = described.algebra.d - 2, described.direction
     is_round = np.asanyarray(described.kind) == ROUND

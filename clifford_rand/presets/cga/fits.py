@@ -11,7 +11,7 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.classification import Classified, classify
+from clifford_rand.presets.cga.classification import ConformalObject, classify
 from clifford_rand.presets.cga.measures import as_dual, down, model_of, squared
 from clifford_rand.presets.cga.parts import FLAT, assemble, null_space
 from clifford_rand.presets.inputs import Vectors, coordinates_of, euclidean, of_algebra
@@ -59,7 +59,7 @@ def fit_round(
     --------
     >>> alg = cr.Algebra.cga(2)
     >>> cga.classify(cga.fit_round(alg, [[3, 0], [0, 3], [-3, 0], [0, -3.0]], 2))
-    Classified(circle, direction=e12, location=[0.0, 0.0], radius_squared=9)
+    ConformalObject(circle, direction=e12, location=[0.0, 0.0], radius_squared=9)
     """
     n, _ = model_of(algebra, "fit_round")
     return _fit_round(algebra, X, check_integer(m, "m", "fit_round", high=n), weights, dual, "fit_round")
@@ -119,7 +119,7 @@ def fit_line(algebra: Algebra, X: Vectors, /, *, weights: ArrayLike | None = Non
     --------
     >>> alg = cr.Algebra.cga(2)
     >>> cga.classify(cga.fit_line(alg, [[0, 1], [1, 1.2], [2, 0.8], [3, 1.0]], weights=[1, 0, 0, 1]))
-    Classified(line, direction=e1, location=[0.0, 1.0])
+    ConformalObject(line, direction=e1, location=[0.0, 1.0])
     """
     model_of(algebra, "fit_line")
     return _fit_flat(algebra, X, 1, weights, dual, "fit_line")
@@ -205,11 +205,11 @@ def _fit_flat(algebra: Algebra, X: Any, m: int, weights: Any, dual: bool, owner:
     E = euclidean(n).new(keys_of_grades(n, (m,)), wedge_rows(V[..., :m, :]))
     shape = E.shape
     nothing, location = np.full(shape, np.nan, dtype=Y.dtype), np.zeros((*shape, n), dtype=Y.dtype)
-    fit = Classified(algebra, np.full(shape, m + 2), np.full(shape, FLAT), E, location, nothing, np.ones(shape))
+    fit = ConformalObject(algebra, np.full(shape, m + 2), np.full(shape, FLAT), E, location, nothing, np.ones(shape))
     return _placed(algebra, fit, mean, unit, dual)
 
 
-def _placed(algebra: Algebra, fit: Classified, mean: NDArray[Any], unit: NDArray[Any], dual: bool) -> Multivector:
+def _placed(algebra: Algebra, fit: ConformalObject, mean: NDArray[Any], unit: NDArray[Any], dual: bool) -> Multivector:
     """Return blades of weight 1 in the caller's coordinates; the first large component of E is positive."""
     E = fit.direction.coefficients
     first = np.argmax(abs(E) > abs(E).max(axis=-1, keepdims=True, initial=0) / 2, axis=-1)[..., None]

@@ -18,7 +18,7 @@ from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import is_traced
 from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.classification import Classified, Object, classify
+from clifford_rand.presets.cga.classification import ConformalObject, Object, classify
 from clifford_rand.presets.cga.measures import as_dual, from_parts, half_power, is_dual, model_of
 from clifford_rand.presets.cga.parts import FLAT, ROUND, flat_parts, joined, round_parts
 from clifford_rand.presets.inputs import (
@@ -127,7 +127,7 @@ def line(
     --------
     >>> alg = cr.Algebra.cga(3)
     >>> cga.classify(cga.line(alg, [1, 2, 3], direction=[0, 0, 2]))
-    Classified(line, direction=e3, location=[1.0, 2.0, 0.0])
+    ConformalObject(line, direction=e3, location=[1.0, 2.0, 0.0])
     >>> bool(cga.contains_point(cga.line(alg, [1, 2, 3], [1, 2, 4]), cga.up(alg, [1, 2, 7])))
     True
     """
@@ -164,7 +164,7 @@ def point_pair(algebra: Algebra, A: Vectors, B: Vectors, /, *, dual: bool = Fals
     --------
     >>> alg = cr.Algebra.cga(3)
     >>> cga.classify(cga.point_pair(alg, [1, 0, 0], [5, 0, 0]))
-    Classified(point pair, direction=e1, location=[3.0, 0.0, 0.0], radius_squared=4)
+    ConformalObject(point pair, direction=e1, location=[3.0, 0.0, 0.0], radius_squared=4)
     """
     n, null = model_of(algebra, "point_pair")
     a, b = (coordinates_of(X, n, name, "point_pair") for X, name in ((A, "A"), (B, "B")))
@@ -227,7 +227,7 @@ def flat(algebra: Algebra, /, through: Vectors, directions: ArrayLike, *, dual: 
     --------
     >>> alg = cr.Algebra.cga(4)
     >>> cga.classify(cga.flat(alg, [0, 0, 0, 1], [[1, 0, 0, 0], [1, 1, 0, 0]]))
-    Classified(plane, direction=e12, location=[0.0, 0.0, 0.0, 1.0])
+    ConformalObject(plane, direction=e12, location=[0.0, 0.0, 0.0, 1.0])
     """
     n, null = model_of(algebra, "flat")
     E = _direction(directions, n, "flat")
@@ -257,7 +257,7 @@ def round_about(
     --------
     >>> alg = cr.Algebra.cga(4)
     >>> cga.classify(cga.round_about(alg, [0, 0, 0, 1], 2, [[1, 0, 0, 0], [0, 1, 0, 0]]))
-    Classified(circle, direction=e12, location=[0.0, 0.0, 0.0, 1.0], radius_squared=4)
+    ConformalObject(circle, direction=e12, location=[0.0, 0.0, 0.0, 1.0], radius_squared=4)
     """
     n, null = model_of(algebra, "round_about")
     E = _direction(directions, n, "round_about")
@@ -286,7 +286,7 @@ def sample(
 
     Parameters
     ----------
-    X : Multivector or Classified
+    X : Multivector or ConformalObject
         Objects of one kind: a batch has circles, or lines, not both.
     n_points : int or sequence of int, default=64
         How many values of each parameter: one for circles and lines, two for spheres and planes.
@@ -335,7 +335,7 @@ def sample(
 @specialized(symbols=False)
 def _shown(X: Any, extent: ArrayLike, *, dual: bool, rtol: float | None) -> tuple[str, NDArray[Any], Any, NDArray[Any]]:
     """Return the one kind of objects, their locations, radii or extents, and directions (..., m, n)."""
-    objects = X if isinstance(X, Classified) else classify(X, dual=dual, rtol=rtol)
+    objects = X if isinstance(X, ConformalObject) else classify(X, dual=dual, rtol=rtol)
     if not np.size(objects.kind):
         raise fail("X", "sample", "one object or more", describe(f"a batch of shape {objects.shape}"))
     if not np.all(objects.has_points):

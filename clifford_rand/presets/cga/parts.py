@@ -187,7 +187,7 @@ DROP = {ROUND: 1, TANGENT: 1, FLAT: 2, FREE: 1, DUAL_FLAT: 0}  # grade of X less
 
 
 def assemble(described: Any, algebra: Algebra) -> Multivector:
-    """Return the blades with the parameters of a `Classified` in ``algebra``, of the same n and either basis."""
+    """Return the blades with the parameters of a `ConformalObject` in ``algebra``, of the same n and either basis."""
     n, null = model_of(algebra, "blade")
     shape, count = described.shape, math.prod(described.shape)
     grade, kind, rho, weight = (

@@ -16,7 +16,7 @@ from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import is_traced, zeros
 from clifford_rand.geometry.subspaces import span_and_intersection
-from clifford_rand.presets.cga.classification import Classified, Object, classify, described
+from clifford_rand.presets.cga.classification import ConformalObject, Object, classify, described
 from clifford_rand.presets.cga.measures import model_of
 from clifford_rand.presets.cga.parts import FLAT, ROUND, assemble, null_space
 from clifford_rand.presets.inputs import largest, lengths, tolerance
@@ -24,7 +24,7 @@ from clifford_rand.presets.inputs import largest, lengths, tolerance
 
 def scene_of(
     A: Any, B: Any, dual: bool, rtol: float | None, owner: str
-) -> tuple[Classified, Classified, NDArray[Any], NDArray[Any]]:
+) -> tuple[ConformalObject, ConformalObject, NDArray[Any], NDArray[Any]]:
     """Return both objects with weight 1 about the middle of their locations in their own unit, and middle and unit."""
     model_of(A, owner, "A")
     objects = [described(X, A.algebra, name, owner, dual, rtol) for X, name in ((A, "A"), (B, "B"))]
@@ -40,7 +40,7 @@ def scene_of(
     return A, B, middle, unit
 
 
-def _moved(X: Classified, middle: NDArray[Any], unit: NDArray[Any]) -> Classified:
+def _moved(X: ConformalObject, middle: NDArray[Any], unit: NDArray[Any]) -> ConformalObject:
     """Return an object with weight 1 where ``middle`` is the origin and ``unit`` the unit of length."""
     shape = np.broadcast_shapes(X.shape, unit.shape)
     location = (X.location - middle) / unit[..., None]
@@ -48,7 +48,7 @@ def _moved(X: Classified, middle: NDArray[Any], unit: NDArray[Any]) -> Classifie
     E = X.direction
     direction = E.new(E.keys, np.broadcast_to(E.coefficients, (*shape, E.keys.size)))
     square = np.asanyarray(X.radius_squared) / unit**2
-    return Classified(X.algebra, grade, kind, direction, location, square, np.ones(shape, dtype=location.dtype))
+    return ConformalObject(X.algebra, grade, kind, direction, location, square, np.ones(shape, dtype=location.dtype))
 
 
 def _unit_blades(A: Any, B: Any, dual: bool, rtol: float | None, owner: str) -> tuple[Any, Any]:
@@ -109,7 +109,7 @@ def angle(A: Object, B: Object, /, *, dual: bool = False, rtol: float | None = N
 
     Parameters
     ----------
-    A, B : Multivector or Classified
+    A, B : Multivector or ConformalObject
         Lines, planes, other flats, point pairs, circles, spheres, …; direct, or dual with ``dual``.
     rtol : float, optional
         For `classify`.
@@ -159,7 +159,7 @@ def angle(A: Object, B: Object, /, *, dual: bool = False, rtol: float | None = N
 
 @specialized()
 @one_batch
-def intersect(A: Object, B: Object, /, *, dual: bool = False, rtol: float = 1e-9) -> Classified:
+def intersect(A: Object, B: Object, /, *, dual: bool = False, rtol: float = 1e-9) -> ConformalObject:
     """Return what two objects have in common, and what it is: a circle, a tangent, an imaginary circle or other.
 
     Unlike `meet` it is right for objects that lie together in less than the whole space, as two circles of one plane in
@@ -167,7 +167,7 @@ def intersect(A: Object, B: Object, /, *, dual: bool = False, rtol: float = 1e-9
 
     Parameters
     ----------
-    A, B : Multivector or Classified
+    A, B : Multivector or ConformalObject
         Direct, or dual with ``dual``; batches broadcast, and each element may be of another kind.
     rtol : float, default=1e-9
         Directions of the conformal space with a smaller sine of their angle are taken as common, and smaller radii² are
@@ -175,7 +175,7 @@ def intersect(A: Object, B: Object, /, *, dual: bool = False, rtol: float = 1e-9
 
     Returns
     -------
-    Classified
+    ConformalObject
         Direct objects. "dual sphere" (a vector that is no point) and "nothing" where the two are in general position
         without a common point; `has_points` tells in all cases.
 
@@ -187,7 +187,7 @@ def intersect(A: Object, B: Object, /, *, dual: bool = False, rtol: float = 1e-9
     ['circle', 'tangent', 'imaginary circle']
     >>> C, D = cga.circle(alg, [0, 0, 0], 5, [0, 0, 1]), cga.circle(alg, [6, 0, 0], 5, [0, 0, 1])
     >>> cga.intersect(C, D)
-    Classified(point pair, direction=-e2, location=[3.0, 0.0, 0.0], radius_squared=16)
+    ConformalObject(point pair, direction=-e2, location=[3.0, 0.0, 0.0], radius_squared=16)
     """
     a, b, middle, unit = scene_of(A, B, dual, None, "intersect")
     null = null_space(A.algebra.d - 2)
@@ -202,7 +202,7 @@ def intersect(A: Object, B: Object, /, *, dual: bool = False, rtol: float = 1e-9
     else:
         location = location + middle
     square = (np.asanyarray(parameters.radius_squared) * unit**2)[()]
-    return Classified(A.algebra, parameters.grade, parameters.kind, E, location, square, parameters.weight)
+    return ConformalObject(A.algebra, parameters.grade, parameters.kind, E, location, square, parameters.weight)
 
 
 def meet_in_general_position(A: Any, B: Any, owner: str, rtol: float) -> tuple[Any, Any]:

@@ -108,7 +108,7 @@ def carrier(X: Multivector, /, *, dual: bool = False, rtol: float | None = None)
     --------
     >>> alg = cr.Algebra.cga(3)
     >>> cga.classify(cga.carrier(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1])))
-    Classified(plane, direction=-e12, location=[0.0, 0.0, 3.0])
+    ConformalObject(plane, direction=-e12, location=[0.0, 0.0, 3.0])
     """
     scaled, carriers, flat = direct_blade(X, "carrier", dual, rtol)
     if flat.any():

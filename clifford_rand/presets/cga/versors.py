@@ -186,20 +186,22 @@ def transversion(algebra: Algebra, b: Vectors, /) -> Multivector:
 
 @dataclass(frozen=True, eq=False)
 class VersorParts:
-    """The parameters of V = weight T R D K, or weight T R D J where ``inverted``; arrays over the batch.
+    """The parameters of V = weight T R D K, or weight T R D J where ``has_inversion``; arrays over the batch.
+
+    Made by `decompose`.
 
     Attributes
     ----------
     algebra : Algebra
     translation : ndarray (..., n)
-        T moves by it: the image of the origin (of infinity where inverted).
+        T moves by it: the image of the origin (of infinity where V has an inversion).
     rotor : Multivector
         R, a product of Euclidean unit vectors: even for rotations, odd with a reflection.
     factor : float
         D scales by it about the origin.
     transversion : ndarray (..., n)
-        b of K = 1 - b n_o; 0 where inverted.
-    inverted : bool
+        b of K = 1 - b n_o; 0 where V has an inversion.
+    has_inversion : bool
         Where V takes the origin to infinity; J is the inversion in the unit sphere about the origin.
     weight : float
         Positive.
@@ -208,7 +210,7 @@ class VersorParts:
     --------
     >>> alg = cr.Algebra.cga(3)
     >>> parts = cga.decompose(cga.dilator(alg, 3, [1, 0, 0]))  # the origin goes to -2 e1
-    >>> (parts.translation.round(12) + 0.0).tolist(), float(parts.factor.round(12)), bool(parts.inverted)
+    >>> (parts.translation.round(12) + 0.0).tolist(), float(parts.factor.round(12)), bool(parts.has_inversion)
     ([-2.0, 0.0, 0.0], 3.0, False)
     """
 
@@ -217,7 +219,7 @@ class VersorParts:
     rotor: Multivector
     factor: Any
     transversion: NDArray[Any]
-    inverted: Any
+    has_inversion: Any
     weight: Any
 
     def versors(self) -> tuple[Multivector, Multivector, Multivector, Multivector]:
@@ -231,7 +233,7 @@ class VersorParts:
         >>> T.isclose(cga.translator(alg, [1, 2])), R.isclose(1), (T * R * D * K).isclose(V)
         (True, True, True)
         """
-        alg, where = self.algebra, np.asanyarray(self.inverted)
+        alg, where = self.algebra, np.asanyarray(self.has_inversion)
         K = transversion(alg, self.transversion)
         J = inversion(alg, np.zeros(alg.d - 2), 1.0).astype(K.dtype)
         last = K * np.where(where, 0.0, 1.0) + J * np.where(where, 1.0, 0.0) if where.any() else K
@@ -295,24 +297,24 @@ def decompose(V: Multivector, /, *, rtol: float = 1e-9) -> VersorParts:
     scale = unit_factor(flat, scaled)
     # f(0) and f(∞)
     to_infinity, from_infinity = (_at_infinity((scaled >> P).grade(1), null) for P in (origin(alg), infinity(alg)))
-    inverted = decided(to_infinity & ~from_infinity)
+    has_inversion = decided(to_infinity & ~from_infinity)
     keys = keys_of_masks(n + 2, tuple(range(1 << n)))
     a, b, R, factor = (zeros((count, *own), V.coefficients) for own in ((n,), (n,), (keys.size,), ()))
     weight = zeros((count,), V.coefficients) + scale
     for with_inversion in (False, True):
-        at = np.flatnonzero(inverted == with_inversion)
+        at = np.flatnonzero(has_inversion == with_inversion)
         if len(at):
             part = scaled[at]
             if with_inversion:
                 part = part * inversion(alg, np.zeros(n), 1.0)
             a[at], R[at], factor[at], b[at], size = _affine(part, keys, null, n, rtol)
             weight[at] *= size
-    parities = {(k + int(inversions)) % 2 for k in V.grades for inversions in np.unique(inverted)}
+    parities = {(k + int(inversions)) % 2 for k in V.grades for inversions in np.unique(has_inversion)}
     grades = tuple(k for k in range(n + 1) if k % 2 in parities)
     rotor = alg.new(keys, R.reshape(*V.shape, keys.size)).part(grades)
     a, b = (x.reshape(*V.shape, n) for x in (a, b))
-    factor, inverted, weight = (x.reshape(V.shape)[()] for x in (factor, inverted, weight))
-    return VersorParts(alg, a, rotor, factor, b, inverted, weight)
+    factor, has_inversion, weight = (x.reshape(V.shape)[()] for x in (factor, has_inversion, weight))
+    return VersorParts(alg, a, rotor, factor, b, has_inversion, weight)
 
 
 def _at_infinity(P: Any, null: bool) -> NDArray[np.bool_]:

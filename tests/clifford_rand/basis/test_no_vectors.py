@@ -54,7 +54,7 @@ def test_the_algebra():
     assert (ALG.d, ALG.p, ALG.q, ALG.r, ALG.signature, ALG.metric.shape) == (0, 0, 0, 0, (), (0, 0))
     assert repr(ALG) == "Algebra(0)"
     assert pickle.loads(pickle.dumps(ALG)) == ALG == cr.Algebra(signature=[])
-    assert ALG.I == ALG.inverse_I == 1
+    assert ALG.I == ALG.I_inv == 1
     assert ALG("2 + 3") == 5
     assert dict(ALG.blades) == {"1": 1}
     assert ALG.basis_vectors() == []

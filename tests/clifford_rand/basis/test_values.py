@@ -75,7 +75,7 @@ def test_every_result_is_read_only():
     found += [
         R.astype(np.float32), R.copy(), copy.deepcopy(R), pickle.loads(pickle.dumps(R)), ALG.random_multivector(rng=0),
     ]  # fmt: skip
-    found += [ALG.I, ALG.inverse_I, ALG.e12, ALG.scalar(2), batch.reshape(2, 1), batch.prod(), ALG("e1 + 2*e23")]
+    found += [ALG.I, ALG.I_inv, ALG.e12, ALG.scalar(2), batch.reshape(2, 1), batch.prod(), ALG("e1 + 2*e23")]
     for A in found:
         assert not A.coefficients.flags.writeable, A
         assert not A.values.flags.writeable, A
@@ -85,7 +85,7 @@ def test_caches_are_not_reachable():
     """What the algebra keeps for later cannot be changed by who holds it, as by `ALG.I.coefficients[0] = 7`."""
     skew = cr.Algebra(metric=[[2, 1], [1, 3]])
     keys = dense_keys(3)
-    kept = [ALG.I.coefficients, ALG.inverse_I.coefficients, ALG.metric, ALG.form.gram, ALG.form.diagonal]
+    kept = [ALG.I.coefficients, ALG.I_inv.coefficients, ALG.metric, ALG.form.gram, ALG.form.diagonal]
     kept += [skew.metric, skew.form.gram, keys.masks, keys.grade_of, (ALG.e1 + ALG.e23).keys.masks]
     for array in kept:
         assert not array.flags.writeable

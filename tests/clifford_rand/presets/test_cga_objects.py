@@ -39,7 +39,7 @@ def test_rounds_have_center_radius_and_direction(n, null):
         found = cga.classify(X)
         assert (found.kind == "round").all()
         assert (found.dimension == m).all()
-        assert not found.imaginary.any()
+        assert not found.is_imaginary().any()
         assert found.has_points.all()
         close(found.location, c, 1e-9)
         close(found.radius, r, 1e-9)
@@ -107,7 +107,7 @@ def test_tangents_and_imaginary_rounds(alg):
     close(found.radius_squared, 1 - heights**2)
     close(found.location, c + heights[:, None] * N)
     assert np.isnan(found.radius[2])
-    assert repr(found) == "Classified(1 × circle, 1 × imaginary circle, 1 × tangent, shape=(3,))"
+    assert repr(found) == "ConformalObject(1 × circle, 1 × imaginary circle, 1 × tangent, shape=(3,))"
     assert str(found[1].name) == "tangent"
     point = cga.classify(cga.up(alg, c))
     assert str(point.name) == "point"

@@ -38,7 +38,7 @@ def test_products_of_known_parts_give_them_back(n, null):
     close(parts.factor, s)
     close(parts.weight, np.full(5, 3.0))
     assert parts.rotor.isclose(R, rtol=1e-10).all()
-    assert not parts.inverted.any()
+    assert not parts.has_inversion.any()
     _, R, _, K = parts.versors()
     x = gaussian(5, 5, n)
     y = cga.down(K >> cga.up(alg, x))
@@ -69,7 +69,7 @@ def test_what_takes_the_origin_to_infinity_is_inverted(n, null):
     alg = CGA[n, null]
     J, T = cga.inversion(alg, np.zeros(n), 2.0), cga.translator(alg, np.ones(n))
     parts = cga.decompose(J)
-    assert parts.inverted
+    assert parts.has_inversion
     close(parts.factor, 4.0)
     close(parts.translation, np.zeros(n))
     assert parts.versor().isclose(J)
@@ -78,10 +78,10 @@ def test_what_takes_the_origin_to_infinity_is_inverted(n, null):
     assert cga.decompose(whole).versor().isclose(whole)
     batch = alg.multivector(np.stack([A.dense().coefficients for A in (J, T, whole)]))
     mixed = cga.decompose(batch)
-    assert mixed.inverted.tolist() == [True, False, True]
+    assert mixed.has_inversion.tolist() == [True, False, True]
     close(mixed.versor().dense().coefficients, batch.coefficients)
     far = cga.decompose(cga.translator(alg, np.full(n, 1e5)))
-    assert not far.inverted
+    assert not far.has_inversion
     close(far.translation, np.full(n, 1e5))
 
 

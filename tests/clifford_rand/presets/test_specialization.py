@@ -248,9 +248,9 @@ def test_what_tensors_are_is_told_with_a_gradient():
     center = torch.tensor([[1.0, 2, 3], [4, 5, 6]], dtype=torch.float64, requires_grad=True)
     found = cga.classify(cga.sphere(CONFORMAL, center, 2.0))
     assert found.name.tolist() == ["sphere", "sphere"]
-    assert not found.imaginary.any()
+    assert not found.is_imaginary().any()
     assert found[1].has_points
-    assert repr(found[0]) == "Classified(sphere, direction=-e123, location=[1.0, 2.0, 3.0], radius_squared=4)"
+    assert repr(found[0]) == "ConformalObject(sphere, direction=-e123, location=[1.0, 2.0, 3.0], radius_squared=4)"
     found.radius.sum().backward()
     np.testing.assert_allclose(center.grad, 0, atol=1e-12)
 

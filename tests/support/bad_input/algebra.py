@@ -100,7 +100,7 @@ CALLS = catalogue({
             names=names(["o", "inf"], missing="right"),
         ),
     ],
-    each("Algebra", "I inverse_I metric signature p q r"): lambda name: through(lambda: get(ALG, name)),
+    each("Algebra", "I I_inv metric signature p q r"): lambda name: through(lambda: get(ALG, name)),
     "Algebra.blades": through(lambda name: ALG.blades[name], text("e21")),
     "Algebra.basis_vectors": good(ALG),
     "Algebra.bivector": good(ALG, numbers(RNG.standard_normal(3))),

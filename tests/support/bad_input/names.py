@@ -12,7 +12,7 @@ from clifford_rand.presets import cga, pga, sta
 
 ROOT = Path(cr.__file__).parent
 _OWNERS = [cr.Algebra, cr.Multivector, cr.LinearMap, cr.Coordinates, cr.SimplicialChain, DifferentialOperator, cr.Blade]
-_OWNERS += [cr.LargeBlade, cr.LargeVersor, cr.RotorSpline, cga.Classified, cga.VersorParts, pga.Screw]
+_OWNERS += [cr.LargeBlade, cr.LargeVersor, cr.RotorSpline, cga.ConformalObject, cga.VersorParts, pga.Screw]
 _OWNERS += [pga.Robot, cr.GaussianSketch, cr.SJLT, cr.SRHT, cr.SparseSign, cr.LeverageSampling]
 _OWNERS += [cr.PrincipalAngleDistribution]
 

@@ -100,10 +100,10 @@ CALLS = catalogue({
     "pga.rotor": good(thing(P3), element(LINE3), numbers(0.7), **RTOL),
     "pga.sclerp": good(element(MOTOR), element(OTHER_MOTOR), numbers(0.4), shortest=flag(True)),
     "cga.angle cga.inversive_product": good(element(SPHERE), element(PLANE), **DUAL_RTOL),
-    "cga.Classified": through(lambda X: cga.classify(X).location, element(CIRCLE)),
-    each("Classified", "blade dimension directions has_points imaginary name radius shape"): lambda name:
+    "cga.ConformalObject": through(lambda X: cga.classify(X).location, element(CIRCLE)),
+    each("ConformalObject", "blade dimension directions has_points is_imaginary name radius shape"): lambda name:
         through(lambda X: get(cga.classify(X), name), element(CIRCLE)),
-    "+ Classified.blade": through(lambda dual: cga.classify(CIRCLE).blade(dual=dual), flag(True)),
+    "+ ConformalObject.blade": through(lambda dual: cga.classify(CIRCLE).blade(dual=dual), flag(True)),
     "cga.VersorParts": through(lambda V: cga.decompose(V).rotor, element(VERSOR)),
     each("VersorParts", "versor versors"): lambda name:
         through(lambda V: get(cga.decompose(V), name), element(VERSOR)),
