@@ -260,4 +260,4 @@ def test_coordinates_of_symbols_ask_for_no_rounding():
 
     s = sympy.Symbol("s", positive=True)
     P = pga.point(ALGEBRAS[3], [s, 1, 2])
-    assert pga.coordinates(P, 1e-9).tolist() == pga.coordinates(P).tolist() == [s, 1, 2]
+    assert pga.coordinates(P, rtol=1e-9).tolist() == pga.coordinates(P).tolist() == [s, 1, 2]
