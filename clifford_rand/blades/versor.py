@@ -271,7 +271,7 @@ class LargeVersor:
         return written(moved, out, "vector_matrix")
 
     @classmethod
-    def from_matrix(cls, F: ArrayLike, /, *, rtol: float | None = None, twisted: bool = False) -> Self:
+    def from_vector_matrix(cls, F: ArrayLike, /, *, rtol: float | None = None, twisted: bool = False) -> Self:
         """Return a versor V with V x V⁻¹ = F x for all x.
 
         The theorem of Cartan and Dieudonné: F is a product of as many reflections as F - I has rank, and no fewer. With
@@ -301,13 +301,13 @@ class LargeVersor:
 
         Examples
         --------
-        >>> V = cr.LargeVersor.from_matrix([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+        >>> V = cr.LargeVersor.from_vector_matrix([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
         >>> V, V.vector_matrix().round(9) + 0.0
         (<LargeVersor of 2 vectors in R^3>, array([[ 0., -1.,  0.],
                [ 1.,  0.,  0.],
                [ 0.,  0.,  1.]]))
         """
-        owner = "LargeVersor.from_matrix"
+        owner = "LargeVersor.from_vector_matrix"
         check_bool(twisted, "twisted", owner)
         matrix = as_real(F, "F", owner)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):

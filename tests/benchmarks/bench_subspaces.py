@@ -44,7 +44,7 @@ def versor():
     for k in (2, 400):
         F = cr.LargeVersor(vectors[:k] if k <= 200 else rng.standard_normal((k, d)))
         F = F.vector_matrix()
-        V, seconds = timing.timed(lambda F=F: cr.LargeVersor.from_matrix(F))[:2]
+        V, seconds = timing.timed(lambda F=F: cr.LargeVersor.from_vector_matrix(F))[:2]
         off = abs(V.vector_matrix() - F).max()
         print(f"matrix of {k} reflections: {V} in {seconds:.3g} s, off by {off:.2g}")
 

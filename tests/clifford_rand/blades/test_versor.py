@@ -55,14 +55,14 @@ def test_agreement_with_multivectors(k, d):
 def test_orthogonal_matrices_and_back(d, determinant):
     F = cr.random_rotation(d, rng=d)
     F[0] *= determinant
-    V = cr.LargeVersor.from_matrix(F, twisted=True)
+    V = cr.LargeVersor.from_vector_matrix(F, twisted=True)
     np.testing.assert_allclose(V.vector_matrix(twisted=True), F, atol=1e-13)
     assert V.n_vectors == np.linalg.matrix_rank(F - np.eye(d))
     assert V.is_even() == (determinant == 1)
     if determinant == 1 or d % 2 == 0:
-        np.testing.assert_allclose(cr.LargeVersor.from_matrix(F).vector_matrix(), F, atol=1e-13)
+        np.testing.assert_allclose(cr.LargeVersor.from_vector_matrix(F).vector_matrix(), F, atol=1e-13)
     else:
-        refused("determinant -1", lambda: cr.LargeVersor.from_matrix(F))
+        refused("determinant -1", lambda: cr.LargeVersor.from_vector_matrix(F))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -70,7 +70,7 @@ def test_orthogonal_matrices_and_back(d, determinant):
 def test_as_few_vectors_as_reflections(k, dtype):
     d = 300
     F = cr.LargeVersor(np.random.default_rng(k).standard_normal((k, d))).vector_matrix(twisted=True).astype(dtype)
-    V = cr.LargeVersor.from_matrix(F, twisted=True)
+    V = cr.LargeVersor.from_vector_matrix(F, twisted=True)
     assert (V.n_vectors, V.dtype) == (k, dtype)
     np.testing.assert_allclose(V.vector_matrix(twisted=True), F, atol=20 * np.finfo(dtype).eps)
 
@@ -171,8 +171,8 @@ def test_refusals():
     refused("finite", lambda: V >> [[1, np.inf, 0, 0]])
     refused("Euclidean metric", lambda: V >> cr.Blade(np.eye(2, 4), cr.Algebra(3, 1)))
     refused("Euclidean metric", lambda: V >> cr.Blade(np.eye(2, 4), cr.Algebra(3, 0, 1)))
-    refused("orthogonal matrix", lambda: cr.LargeVersor.from_matrix(np.ones((3, 3))))
-    refused("of shape", lambda: cr.LargeVersor.from_matrix(np.ones((3, 2))))
+    refused("orthogonal matrix", lambda: cr.LargeVersor.from_vector_matrix(np.ones((3, 3))))
+    refused("of shape", lambda: cr.LargeVersor.from_vector_matrix(np.ones((3, 2))))
     refused("twisted", lambda: V.sandwich(np.eye(4), twisted=1))
     with pytest.raises(TypeError):
         V * 2

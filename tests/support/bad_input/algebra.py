@@ -340,7 +340,7 @@ CALLS = catalogue({
         lambda out, twisted: VERSOR.vector_matrix(out=_fresh(out), twisted=twisted),
         thing(np.zeros((4, 4)), missing="right", an_array="right"), twisted=flag(False)
     ),
-    "LargeVersor.from_matrix": good(rows(np.eye(4)), rtol=TOL, twisted=flag(False)),
+    "LargeVersor.from_vector_matrix": good(rows(np.eye(4)), rtol=TOL, twisted=flag(False)),
     "cr.RotorSpline": through(
         lambda times, rotors: cr.RotorSpline(times, rotors)([0.5, 1.5]),
         vector(np.array([0.0, 1.0, 3.0]), every="right"), element(TURNS),
