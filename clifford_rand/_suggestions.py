@@ -33,7 +33,7 @@ OF_ALGEBRA = {
     "MultiVector mv mvec": "alg.multivector(values, grades), or alg.symbols(name, grades)",
     "evenmv oddmv purevector trivector": "alg.multivector(values, grades)",
     "parse_multivector": 'alg("1 + 2*e12")',
-    "random randomMV random_mv": "alg.random_multivector(rng)",
+    "random randomMV random_mv": "alg.random_multivector(rng=rng)",
     "basis": "alg.basis_vectors()",
     "sig": "alg.signature",
     "grad": 'cr.gradient(alg.symbols("x", 1))',

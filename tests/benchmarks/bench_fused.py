@@ -31,8 +31,8 @@ def exponential(R, x):
     S = R.grade(2).exp()
     return S * x * ~S
 alg, rng = {"PGA": cr.Algebra.pga(3), "CGA": cr.Algebra.cga(3)}[sys.argv[1]], np.random.default_rng(0)
-R = alg.random_multivector(rng, 1000, tuple(range(0, alg.d + 1, 2)))
-x = alg.random_multivector(rng, 1000, 1)
+R = alg.random_multivector(rng=rng, shape=1000, grades=tuple(range(0, alg.d + 1, 2)))
+x = alg.random_multivector(rng=rng, shape=1000, grades=1)
 start = time.process_time()
 fused = cr.fused(globals()[sys.argv[2]])
 fused(R, x)

@@ -227,7 +227,7 @@ def cross_products(size):
     walked = cross_walk(X, np.array([rng.permutation(14)[:4] for _ in range(50)]))
     found.add(walked.direction, walked.log_norm)
     facets = cross_simplex(X[:, :4], np.array([rng.permutation(14)[:4] for _ in range(50)]))
-    found.add(facets.direction, facets.offset)
+    found.add(facets.direction, facets.intercept)
     A = rng.standard_normal((200, 7, 8))
     product = cross_log(A)
     sketched = sketched_cross(rng.standard_normal((6, 400)), MAKERS["SJLT"](7, 400, 1))
