@@ -35,7 +35,6 @@ from clifford_rand_nn.reporting.selection import describe_model, proof_dict, sol
 from clifford_rand_nn.shard_scores import evaluate_shards
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.solvers.base import Status, explain
 from clifford_rand_nn.tables import TableEncoder, choose_task
 
 _MANY_COLUMNS = 10**7  # a core prices some 10^6 columns of 100 rows a second, and a fit prices them tens of times
@@ -112,36 +111,32 @@ def run_fit(
 
 
 def _interrupted(model: Any) -> bool:
-    result = getattr(model, "result_", None)
-    return bool((model.status_ if result is None else result.status) is Status.INTERRUPTED)
+    return bool(model.result_.interrupted)
 
 
 def report_end(model: Any, seconds: float, output: FitOutput) -> None:
     """Print where the model was written, and whether the solver ended before the optimum."""
     written = "model not written; give --out" if output.out is None else f"model written to {output.out}"
     gap, by_shards = model.certificate_.relative_gap, isinstance(model.certificate_, ShardCertificate)
+    result, tolerance = model.result_, ""
+    is_early = not result.converged
     if isinstance(model, BaseConvexNetwork):
-        status, tolerance = model.status_, ""
-        assert status is not None  # of a fit
-        is_early = status.ends_all or (by_shards and status is not Status.OPTIMAL)
-        steps = max((row.n_iter for row in model.history_), default=0)
-        message = explain(status, steps, seconds, gap, "" if status.ends_all else "a larger --beta is solved sooner")
+        is_early = result.status.ends_all or (by_shards and is_early)
     else:
-        status, is_early, message = model.result_.status, not model.result_.converged, model.result_.message
         tolerance = f", --tol is {model._tolerance(by_shards):.1e}"
-    if status is Status.INTERRUPTED:
+    if result.interrupted:
         reached = f"relative gap {gap:.1e}{tolerance}"
         complain("interrupted", f"this is the best network after {seconds:.1f} s ({reached}); {written}")
         raise typer.Exit(INTERRUPTED)
     if is_early:
-        complain("warning", f"not converged: {_as_options(message)}.")
+        complain("warning", f"not converged: {_as_options(result.message)}.")
     if output.prints_text:
         say(written)
 
 
 def _as_options(message: str) -> str:
     """Name the options where a message advises on parameters and solvers."""
-    message = re.sub(r"\b(max_time|max_iter|tol)\b", lambda name: "--" + name[0].replace("_", "-"), message)
+    message = re.sub(r"\b(beta|max_time|max_iter|tol)\b", lambda name: "--" + name[0].replace("_", "-"), message)
     return re.sub(r"\bFista\b", "--solver fista", message)
 
 

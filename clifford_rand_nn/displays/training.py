@@ -89,7 +89,7 @@ class ConvergenceDisplay:
     Parameters
     ----------
     history : sequence of HistoryRow
-        ``history_`` of a tuning-free network, ``result_.history`` of the others.
+        ``result_.history`` of the estimator.
     seconds : bool
         Whether the horizontal axis is seconds, or iterations.
 
@@ -129,7 +129,7 @@ class ConvergenceDisplay:
         Raises ArgumentError if nothing was recorded: the file that the estimator comes from has no history.
         """
         model = network_of(estimator)
-        history = getattr(model, "history_", ()) or getattr(getattr(model, "result_", None), "history", ())
+        history = getattr(getattr(model, "result_", None), "history", ())
         if not history:
             hint = "Model files of older versions, and those of other estimators, hold no history."
             value = describe(f"a {type(model).__name__} without a history")

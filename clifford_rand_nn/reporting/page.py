@@ -333,7 +333,7 @@ def _chosen(facts: Facts, model: Any, rows: Rows) -> Section:
 def proof_section(facts: Facts, model: Any) -> Section:
     """Return the certificate, and the gap against seconds."""
     proof = facts.proof
-    steps = len(getattr(model, "history_", ()) or getattr(getattr(model, "result_", None), "history", ()))
+    steps = len(getattr(getattr(model, "result_", None), "history", ()))
     pictures = []
     if steps:
         alt = f"Relative duality gap and objective at {steps} checks of the solver; the last gap is "

@@ -62,9 +62,9 @@ def proof_dict(model: Any) -> dict[str, Any]:
 
 def solver_text(model: Any) -> str:
     """Return the solver of a fit, its iterations and the reason for it."""
-    result = getattr(model, "result_", None)
-    if result is None:
-        return str(model.reason_)
+    result = model.result_
+    if not result.solver:
+        return str(result.reason)
     steps = "1 step" if result.n_iter == 1 else f"{result.n_iter} steps"
     return f"{result.solver}, {steps}" + (f"; {result.reason}" if result.reason else "")
 

@@ -20,7 +20,7 @@ from clifford_rand_nn.kernel_network.metric_selection import MetricSelection
 from clifford_rand_nn.saved import parts
 from clifford_rand_nn.saved.networks import pack_neurons, read_neurons
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.solvers.base import HistoryRow
+from clifford_rand_nn.solvers.base import HistoryRow, Status
 
 Network = ConvexNetworkClassifier | ConvexNetworkRegressor
 ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in get_args(Network)}
@@ -35,6 +35,7 @@ ARRAYS = (
     | {"interval_noise_weights": "f2", "interval_noise_levels": "f2"}
     | {"interval_scores": "f2", "interval_mass": "f2", "interval_shares": "f1"}
 )
+_REPORTED_GAP = 1e-5  # beyond it the fit of an older file, without a status, is said to have stalled
 # Of the certificate of the choice of few neurons; its dual point and its neurons are not kept.
 _SELECTION = {"primal": float, "dual": float, "relative_gap": float, "scope": str}
 
@@ -49,7 +50,8 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     else:
         meta["certificate"]["claim"] = values_of(claim, "network")
         meta["kernel"] = parts.pack_kernel(arrays, claim.network)
-    meta |= {"beta": float(model.beta_), "loo_score": float(model.loo_score_), "reason": model.reason_}
+    meta |= {"beta": float(model.beta_), "loo_score": float(model.loo_score_)}
+    meta |= {"reason": model.result_.reason, "status": model.result_.status.value}
     meta["later_blocks"] = model.n_order_blocks_
     of_steps, compared = ("steps", "decay"), model.candidates_
     meta["candidates"] = [values_of(each, *(x for x in of_steps if not getattr(each, x))) for each in compared]
@@ -77,7 +79,7 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
         arrays["noise"] = vars(model)["_noise"]
     meta["arrays"] = sorted(arrays)
     added = {name: getattr(model, _ATTRIBUTES.get(name, f"{name}_"), None) for name in _ADDED}
-    history = [row for row in model.history_ if np.isfinite(row).all()]
+    history = [row for row in model.result_.history if np.isfinite(row).all()]
     added["history"] = np.array(history, dtype=np.float64) if history else None
     return arrays | {name: value for name, value in added.items() if value is not None}, meta
 
@@ -97,9 +99,8 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     weights, classes = state["_sample_weight"], state.get("classes_")
     n_rows = whole(meta["n_rows"], 1) if is_sharded else len(arrays["dual_point"] if weights is None else weights)
     loss = text(meta["certificate"]["loss"])
-    state |= {"beta_": number(meta["beta"]), "loo_score_": number(meta["loo_score"]), "reason_": text(meta["reason"])}
+    state |= {"beta_": number(meta["beta"]), "loo_score_": number(meta["loo_score"])}
     state["candidates_"] = as_table([record_of(Candidate, values) for values in meta["candidates"]])
-    state |= {"history_": as_table(_read_history(arrays.get("history"))), "status_": None}
     state["n_order_blocks_"] = whole(meta.get("later_blocks", 0))
     rows = state["support_"] = arrays.get("network_rows")
     agree(rows is None or (len(rows) == n and _within(rows, n_rows)), "the rows of the network")
@@ -143,7 +144,10 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
             quantile=getattr(model, "quantile", 0.5),
             **parts.proved(meta),
         )
+    stalled = state["certificate_"].relative_gap > _REPORTED_GAP
+    status = meta.get("status", Status.STALLED if stalled else Status.OPTIMAL)
     vars(model).update(state)
+    model._set_result(_read_history(arrays.get("history")), Status(text(status)), text(meta["reason"]))
     model._keep_variance(needs_variance)
     return cast("Network", model)
 

@@ -159,11 +159,12 @@ class Result(Generic[Solution]):
     history : tuple of HistoryRow
         One row for each check of the gap.
     solver : str
+        Empty for tuning-free networks, whose ``reason`` has it.
     seconds : float
     coefficients : Coefficients, ReLUCoefficients, Weights or WeightedNeurons
         What was found, in the form of the problem: gated, constrained ReLU, Lasso, or neurons of a family.
     fitted : (n, C)
-        The solver's own predictions on the training rows.
+        The solver's own predictions on the training rows; empty for shards and tuning-free networks, as the next.
     dual_point : (n, C)
         The feasible dual point that proves the bound.
     reason : str

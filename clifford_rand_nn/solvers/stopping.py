@@ -195,9 +195,7 @@ def unless_interrupted(fit: F) -> F:
 def raise_if_interrupted(model: Any) -> Any:
     """Return a fitted estimator or pipeline; raise KeyboardInterrupt where Ctrl-C left the best that it had."""
     last = model.steps[-1][1] if hasattr(model, "steps") else model
-    result = getattr(last, "result_", None)
-    status = getattr(last, "status_", None) if result is None else result.status
-    if status is Status.INTERRUPTED:
+    if getattr(getattr(last, "result_", None), "interrupted", False):
         raise KeyboardInterrupt
     return model
 

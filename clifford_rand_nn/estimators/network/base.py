@@ -24,7 +24,7 @@ from clifford_rand_nn.cost import Estimate
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import split_weights
 from clifford_rand_nn.estimators.folds import group_numbers, later_blocks, order_numbers
-from clifford_rand_nn.estimators.network.sharded import NetworkFit
+from clifford_rand_nn.estimators.network.sharded import NetworkFit, network_result
 from clifford_rand_nn.estimators.network.sparse_network import (
     NeuronScore,
     Proved,
@@ -162,16 +162,15 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         was left out or refitted. It is not in model files.
     metric_selection_ : MetricSelection or None
         Held-out scores of learned gates; ``metric_`` tells whether they were taken.
-    status_ : Status or None
-        Why the solver ended: "optimal", or "interrupted", "max_time", … with the best network so far, whose gap
-        ``certificate_`` says. None for models from files.
-    reason_ : str
-        How the problem was solved, and what is approximated, if anything.
     metric_ : (d, d) array or None
         M, if gates were learned: which standardized columns, and which combinations of them, matter.
-    history_ : tuple of HistoryRow, empty for models from files that do not say
-        Objective and gap of the program that ``certificate_`` is of, against the seconds of its solver; where one
-        decomposition solves it there are two rows, the best constant and the solution.
+    result_ : Result
+        How the fit ended: ``status`` is "optimal", or "interrupted", "max_time", … with the best network so far;
+        ``reason`` says how the problem was solved and what is approximated; ``history`` has objective and gap against
+        the seconds of the solver, in two rows where one decomposition solves the problem: the best constant and the
+        solution. ``coefficients`` is ``network_``; ``certificate_`` has the dual point.
+    n_iter_ : int
+        Iterations of the solver, at least 1.
     certificate_ : Certificate
         What is proved of the training; ``certificate_.verify(X, y)`` recomputes it. It says nothing of new rows;
         ``loo_score_`` does.
@@ -279,8 +278,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
                 error = refusal
                 continue
             interrupts = Interrupts.current()
-            if model.status_ is Status.INTERRUPTED or (interrupts is not None and interrupts.held):
-                self.status_ = Status.INTERRUPTED
+            if model.result_.interrupted or (interrupts is not None and interrupts.held):
+                self.result_ = self.result_.ended(Status.INTERRUPTED)
                 return
             self.n_order_blocks_ += 1
             yield block, rows[block], model
@@ -344,10 +343,9 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             if trained.selection is not trained.proved:
                 self.selection_certificate_ = unique.certificate(trained.selection, classes, self._sample_weight)
         raised = self.certificate_.primal - proved.primal
-        self.history_ = as_table(tuple(_raised(row, raised) for row in trained.history))
         self.beta_, self.candidates_ = trained.beta, as_table(trained.candidates)
-        self.metric_selection_, self.metric_, self.reason_ = trained.rounds, trained.metric, trained.reason
-        self.status_ = trained.status
+        self.metric_selection_, self.metric_ = trained.rounds, trained.metric
+        self._set_result(tuple(_raised(row, raised) for row in trained.history), trained.status, trained.reason)
         weights = np.ones(len(unique)) if problem.weights is None else problem.weights
         self._noise = len(unique) * self.beta_ / weights
         known = compared is not None and trained.metric is None and problem.groups is None
@@ -376,7 +374,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             chosen = choose_by_holdout(self.network_.kernel, self.metric_selection_.folds, rows, place, task)
             if chosen is not None or not required:
                 return chosen
-            self.metric_, self.reason_ = None, f"{self.reason_}; gates not learned, for want of time"
+            reason = f"{self.result_.reason}; gates not learned, for want of time"
+            self.metric_, self.result_ = None, replace(self.result_, reason=reason)
         return choose_beta(np.asarray(kernel(rows), dtype=np.float64), task)._replace(kernel=kernel)
 
     def _keep(self, chosen: BetaChoice, rows: Array, theta: Array, loss: str, zero: float) -> str:
@@ -398,7 +397,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             beta=self.beta_,
             claim=KernelClaim(self.network_),
         )
-        self.history_, self.status_ = fit.history, fit.status
+        self._set_result(fit.history, fit.status, self.result_.reason)
         if fit.status is Status.OPTIMAL or fit.duality_gap <= _NOTHING * zero:
             return ""
         return f"the {loss} fit ended {fit.status.value!r} with a relative gap of {fit.relative_gap:.1e}"
@@ -443,7 +442,6 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             return moved.of_its_network(data.X, data.targets, data.weights) if units.offset else moved
 
         self.certificate_ = back(self.certificate_)
-        self.history_ = tuple(row._replace(objective=units.square(row.objective)) for row in self.history_)
         claim = self.certificate_.claim
         if isinstance(claim, NetworkClaim):
             assert self.selection_certificate_ is not None
@@ -451,6 +449,12 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             self.network_, self.beta_ = claim.network_on_rows(), self.certificate_.beta
         else:
             self.network_ = units.back(self.network_)
+        history = tuple(row._replace(objective=units.square(row.objective)) for row in self.result_.history)
+        self._set_result(history, self.result_.status, self.result_.reason)
+
+    def _set_result(self, history: tuple[HistoryRow, ...], status: Status, reason: str) -> None:
+        self.result_ = network_result(self.network_, self.certificate_, history, status, reason)
+        self.n_iter_ = max(1, self.result_.n_iter)
 
     def _set_left_out(self, kept: NDArray[np.bool_], judged: NDArray[np.bool_]) -> None:
         """Keep which of all rows were judged, of those that count."""

@@ -35,7 +35,7 @@ from clifford_rand_nn.shards.landmark_fit import LandmarkFit, Saved, Trained
 from clifford_rand_nn.shards.landmark_sample import HELD
 from clifford_rand_nn.shards.scan import scan
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.solvers.base import SOONEST, Status
+from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Result, Status
 from clifford_rand_nn.solvers.stopping import Interrupts
 
 _FREE = ("max_time", "verbose")  # may differ when a fit goes on
@@ -94,7 +94,7 @@ class NetworkFit(ShardPlanning):
 
     def _interrupted(self, message: str = "") -> str:
         """Take the status of an interrupt that came after a point was judged; return what is said of it."""
-        self.status_: Status | None = Status.INTERRUPTED
+        self.result_: Result[Any] = self.result_.ended(Status.INTERRUPTED)
         return message or "there was an interrupt; this is the best network so far"
 
     def _warn(self, message: str) -> None:
@@ -150,8 +150,30 @@ class NetworkFit(ShardPlanning):
         steps = f"gates in {kind} of weight {best.steps:g}, " if best.steps else ""
         note(
             f"{type(self).__name__}: rows scaled by {best.scaling}, constant feature {best.bias_feature:g}, "
-            f"{steps}{rounds} iterations of a learned metric, beta {self.beta_:.3g}; {self.reason_}"
+            f"{steps}{rounds} iterations of a learned metric, beta {self.beta_:.3g}; {self.result_.reason}"
         )
+
+
+def network_result(
+    network: Any, proof: Any, history: tuple[HistoryRow, ...], status: Status, reason: str
+) -> Result[Any]:
+    """Return how the fit of a network ended, with the objective and the bound of its certificate."""
+    nothing = np.zeros((0, 0))
+    result = Result(
+        objective=proof.primal,
+        duality_gap=max(proof.primal - proof.dual, 0.0),
+        relative_gap=proof.relative_gap,
+        n_iter=max((row.n_iter for row in history), default=0),
+        status=status,
+        history=as_table(history),
+        solver="",
+        seconds=history[-1].seconds if history else 0.0,
+        coefficients=network,
+        fitted=nothing,
+        dual_point=nothing,
+        reason=reason,
+    )
+    return result.ended(status, "" if status.ends_all else "a larger beta is solved sooner")
 
 
 def _network_attributes(trained: Trained, targets: Targets, n: int, n_rows: int) -> dict[str, Any]:
@@ -174,13 +196,17 @@ def _network_attributes(trained: Trained, targets: Targets, n: int, n_rows: int)
         n_rows=n_rows,
         fit_intercept=True,
     )
-    names = ("beta", "reason", "metric", "status")
-    return {f"{name}_": getattr(trained, name) for name in names} | {
+    history = tuple(row._replace(objective=units.square(row.objective)) for row in trained.history)
+    result = network_result(network, proof, history, trained.status, trained.reason)
+    return {
         "network_": network,
+        "result_": result,
+        "n_iter_": max(1, result.n_iter),
+        "beta_": trained.beta,
+        "metric_": trained.metric,
         "candidates_": as_table(trained.candidates),
         "support_": trained.rows,
         "metric_selection_": trained.rounds,
-        "history_": as_table(tuple(row._replace(objective=units.square(row.objective)) for row in trained.history)),
         "certificate_": proof,
         "n_order_blocks_": 0,
         **dict.fromkeys(("neuron_scores_", "spanning_rows_", "selection_certificate_")),

@@ -64,7 +64,7 @@ def test_classes_without_an_option(folder, monkeypatch):
     assert facts["train"]["accuracy"] == pytest.approx(whole.score(train[FEATURES], train.kind))
     assert facts["distributions"] == []  # which text has no place for
     assert facts["proof"]["scope"] == model.certificate_.scope
-    assert facts["solver"] == model.reason_
+    assert facts["solver"] == model.result_.reason
     assert facts["left_out"]["model"]["log_loss"] == pytest.approx(model.calibration_.loss)
     assert [one["name"] for one in facts["chosen"]][:3] == ["scaling", "constant feature", "beta"]
     accuracies = [f"{facts['test'][model]['accuracy']:.4f}" for model in ("model", "linear", "simplest")]
@@ -179,4 +179,4 @@ def test_gates_that_time_leaves_unlearned_are_not_called_learned(monkeypatch):
     model = ConvexNetworkClassifier(loss="logistic", max_time=60).fit(rows, labels)
     assert model.metric_ is None
     assert law_of(model).value == "isotropic (no time for the logistic loss with the learned metric)"
-    assert model.reason_.endswith("; gates not learned, for want of time")
+    assert model.result_.reason.endswith("; gates not learned, for want of time")

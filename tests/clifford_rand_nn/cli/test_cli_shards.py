@@ -119,7 +119,7 @@ def test_ctrl_c_writes_the_best_network_so_far(folder, monkeypatch):
     monkeypatch.setattr(LocalEngine, "sum", interrupted)
     said = run("fit --shards train --out best.npz -q", code=130).stderr
     assert re.fullmatch(r"interrupted: this is the best .* \(relative gap .*\); model written to best.npz\n", said)
-    assert load_model("best.npz").status_ is None
+    assert load_model("best.npz").result_.interrupted
 
 
 def test_predictions_beside_each_shard(folder):

@@ -168,7 +168,7 @@ def test_an_interrupt_after_the_last_solver_of_an_estimator_is_a_status(monkeypa
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((24, 2)), rng.standard_normal(24)
     model = fit(X, y)
-    assert (model.result_.status if hasattr(model, "result_") else model.status_) is Status.INTERRUPTED
+    assert model.result_.status is Status.INTERRUPTED
     assert np.isfinite(model.predict(X).astype(float)).all()
     assert is_given_back()
 
@@ -188,7 +188,7 @@ def test_an_interrupt_between_the_programs_of_few_neurons_leaves_the_second_its_
     with pytest.warns(ConvergenceWarning, match="interrupt"):
         model = ConvexNetworkRegressor(n_neurons=2, beta=1e-2).fit(X, np.abs(X[:, 0]) + X[:, 1])
     assert len(calls) == 2
-    assert model.status_ is Status.INTERRUPTED
+    assert model.result_.status is Status.INTERRUPTED
     assert model.certificate_.relative_gap < 1e-5
     assert model.network_.n_neurons > 0
 

@@ -220,8 +220,11 @@ def test_regions_of_more_columns_are_a_cut_at_the_medians():
 
 
 def test_convergence_is_the_history_of_the_solver(network, gated):
-    for model, history in ((network, network.history_), (gated, gated.result_.history)):
-        shown = ConvergenceDisplay.from_estimator(make_pipeline(model), ax=Figure().subplots())
+    for model in (network, gated):
+        shown, history = (
+            ConvergenceDisplay.from_estimator(make_pipeline(model), ax=Figure().subplots()),
+            model.result_.history,
+        )
         (line,) = shown.ax_.lines
         np.testing.assert_array_equal(line.get_xdata(), [row.seconds for row in history])
         np.testing.assert_allclose(line.get_ydata(), np.maximum([row.relative_gap for row in history], 1e-16))

@@ -178,7 +178,7 @@ def test_where_time_is_over_the_network_is_the_one_that_the_path_came_to(gates):
     X, y = make_friedman1(250, n_features=6, random_state=0)
     with pytest.warns(ConvergenceWarning, match="max_time ended the selection of beta after 1 of 14 values"):
         model = ConvexNetworkRegressor(gates=gates, max_time=1e-6).fit(X[:150], y[:150])
-    assert "neurons; max_time ended the selection of beta after 1 of 14 values" in model.reason_
+    assert "neurons; max_time ended the selection of beta after 1 of 14 values" in model.result_.reason
     assert model.score(X[150:], y[150:]) > 0.5
     assert model.certificate_.relative_gap < 0.01
 

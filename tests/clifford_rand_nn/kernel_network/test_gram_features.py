@@ -93,7 +93,7 @@ def test_more_rows_than_eigenvectors_are_for(monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.kernel_network.standardization.WIDE", 80)
     for rows in (sp.csr_array(WIDE), WIDE):
         found = ConvexNetworkRegressor().fit(rows, Y)
-        assert "No gates were learned for so many columns" in found.reason_
+        assert "No gates were learned for so many columns" in found.result_.reason
         np.testing.assert_allclose(found.predict(sp.csr_array(NEW)), wanted.predict(NEW), atol=1e-6)
         assert found.certificate_.verify(rows, Y).relative_gap < 1e-4
     monkeypatch.setattr("clifford_rand_nn.kernel_network.standardization.MOST", 39)

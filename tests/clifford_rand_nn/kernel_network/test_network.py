@@ -96,12 +96,12 @@ def test_a_gap_that_rounding_leaves_is_said(kind):
     with pytest.warns(ConvergenceWarning, match="rounding leaves a relative gap of .*larger beta") as told:
         model = kind(beta=1e-13).fit(X, y)
     assert told[0].filename == __file__
-    assert model.status_ is Status.STALLED
+    assert model.result_.status is Status.STALLED
     assert model.certificate_.relative_gap > 1e-5
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model = kind(beta=1e-6).fit(X, y)
-    assert model.status_ is Status.OPTIMAL
+    assert model.result_.status is Status.OPTIMAL
     assert model.certificate_.relative_gap < 1e-5
 
 
@@ -454,7 +454,7 @@ def test_a_logistic_fit_that_time_ends_says_so(beta):
     y = X[:, 0] * X[:, 1] > 0
     with pytest.warns(ConvergenceWarning, match="logistic fit ended 'max_time' with a relative gap of"):
         model = ConvexNetworkClassifier(loss="logistic", beta=beta, max_time=1e-6).fit(X, y)
-    assert model.status_.value == "max_time"
+    assert model.result_.status.value == "max_time"
     assert model.certificate_.verify(X, y).dual <= model.certificate_.primal
     assert np.isfinite(model.predict_log_proba(X)).all()
 
@@ -482,12 +482,12 @@ def test_which_rows_were_left_out_and_how_the_solver_came_to_its_end():
         else:
             rest = np.sum((truth[told] - known) ** 2) / np.sum((truth[told] - truth[told].mean()) ** 2)
             assert 1 - rest == pytest.approx(model.loo_score_)
-        objectives, proof = [row.objective for row in model.history_], model.certificate_
+        objectives, proof = [row.objective for row in model.result_.history], model.certificate_
         assert objectives == sorted(objectives, reverse=True)
         assert objectives[-1] == pytest.approx(proof.primal, rel=1e-7)  # some solvers polish their last point
-        assert model.history_[-1].relative_gap == pytest.approx(proof.relative_gap, abs=1e-6)
-        assert model.n_neurons or model.history_[0].relative_gap > 0.1  # those begin with the solution of a path
-        assert [row.seconds for row in model.history_] == sorted(row.seconds for row in model.history_)
+        assert model.result_.history[-1].relative_gap == pytest.approx(proof.relative_gap, abs=1e-6)
+        assert model.n_neurons or model.result_.history[0].relative_gap > 0.1  # those begin with the solution of a path
+        assert [row.seconds for row in model.result_.history] == sorted(row.seconds for row in model.result_.history)
 
 
 @pytest.mark.parametrize("kind", [ConvexNetworkRegressor, ConvexNetworkClassifier])

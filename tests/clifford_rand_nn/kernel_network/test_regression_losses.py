@@ -76,7 +76,7 @@ def test_certificates_are_verified_whatever_the_data(options, kind):
         case "one positive":
             y = 7.0 * (np.arange(n) == 3)
     model = ConvexNetworkRegressor(max_metric_iter=0, **options).fit(X, y, weights)
-    assert model.status_ == "optimal"
+    assert model.result_.status == "optimal"
     verified = model.certificate_.verify(X, y, weights)
     assert verified.relative_gap < 2e-6
     assert verified.primal == pytest.approx(model.certificate_.primal, rel=1e-6)

@@ -47,8 +47,8 @@ LABELS = {
 }
 ADDED = ("network_rows", "left_out", "loo_probabilities", "history")  # arrays that older files lack
 FITTED = (
-    *("classes_", "beta_", "n_features_in_", "support_", "loo_mask_", "history_", "loo_score_"),
-    *("loo_predictions_", "loo_probabilities_", "candidates_", "metric_", "reason_", "loss_", "loss_scores_"),
+    *("classes_", "beta_", "n_features_in_", "support_", "loo_mask_", "n_iter_", "loo_score_"),
+    *("loo_predictions_", "loo_probabilities_", "candidates_", "metric_", "loss_", "loss_scores_"),
     *("bias_feature_", "penalty_", "intercept_"),
 )
 
@@ -67,13 +67,16 @@ def comes_back(path, model, rows=NEW):
     save_model(model, path)
     back = load_model(path)
     assert type(back) is type(model)
-    not_kept = () if isinstance(model, ConvexNetworkClassifier | ConvexNetworkRegressor) else ("candidates_",)
+    not_kept = () if isinstance(model, ConvexNetworkClassifier | ConvexNetworkRegressor) else ("candidates_", "n_iter_")
     for name in FITTED:
         if name in not_kept:  # of these families only what was chosen is kept
             continue
         value = getattr(model, name, None)
         np.testing.assert_array_equal(getattr(back, name, None), value)
         assert getattr(getattr(back, name, None), "dtype", None) == getattr(value, "dtype", None)
+    if not not_kept:
+        for name in ("objective", "duality_gap", "status", "history", "reason", "message"):
+            assert getattr(back.result_, name) == getattr(model.result_, name)
     if not isinstance(model, BetaCV):
         for name in ("primal", "dual", "relative_gap", "scope", "loss", "beta", "n_patterns", "fit_intercept"):
             assert getattr(back.certificate_, name) == getattr(model.certificate_, name)
@@ -403,7 +406,8 @@ def test_a_file_that_is_written_again_is_whole_and_older_ones_have_less(tmp_path
         older = lambda arrays, meta: [arrays.pop(name) for name in ADDED]  # noqa: E731
         back = load_model(rewritten(path, made[kind], older))
         assert back.support_ is back.loo_mask_ is back.loo_probabilities_ is None
-        assert back.history_ == ()
+        assert back.result_.history == ()
+        assert back.n_iter_ == 1
 
 
 def test_no_pickle_is_ever_run(tmp_path, made):

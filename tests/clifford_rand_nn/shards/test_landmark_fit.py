@@ -288,7 +288,9 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(loss, passes, tmp_path,
         assert np.array_equal(model.network_.alpha, expected.network_.alpha)
         assert np.array_equal(model.predict_proba(BROKEN_X), expected.predict_proba(BROKEN_X))
         assert model.certificate_.dual == expected.certificate_.dual
-        assert [row.relative_gap for row in model.history_] == [row.relative_gap for row in expected.history_]
+        assert [row.relative_gap for row in model.result_.history] == [
+            row.relative_gap for row in expected.result_.history
+        ]
     with pytest.raises(ArgumentError, match="its max_metric_iter"):
         network(loss).set_params(max_metric_iter=1).fit(SHARDS, checkpoint=checkpoint)
 
@@ -318,12 +320,12 @@ def test_ctrl_c_leaves_the_best_network_so_far(loss, place, monkeypatch):
     with pytest.warns(ConvergenceWarning, match=r"stopped by an interrupt after .* best point so far"):
         model.fit(SHARDS)
     assert sent
-    assert model.status_ == "interrupted"
+    assert model.result_.status == "interrupted"
     assert model.score(BROKEN_X, BROKEN_Y > 0.5) > 0.7
     proof = model.certificate_.verify(SHARDS)
     assert proof.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
     assert proof.dual == pytest.approx(model.certificate_.dual, rel=1e-9)
-    assert ("an interrupt ended the pass over all rows" in model.reason_) == (place is NormalSum)
+    assert ("an interrupt ended the pass over all rows" in model.result_.reason) == (place is NormalSum)
 
 
 def test_ctrl_c_in_the_first_pass_leaves_nothing(monkeypatch):
@@ -352,10 +354,10 @@ def test_a_fit_goes_on_after_ctrl_c_as_if_nobody_had_pressed_it(loss, place, k, 
     monkeypatch.setattr(owner, name, interrupted)
     with pytest.warns(ConvergenceWarning, match="stopped by an interrupt"):
         interrupted_model.fit(SHARDS, checkpoint=tmp_path / "state")
-    assert interrupted_model.status_ == "interrupted"
+    assert interrupted_model.result_.status == "interrupted"
     monkeypatch.undo()
     resumed = network(loss, beta).fit(SHARDS, checkpoint=tmp_path / "state")
-    assert resumed.status_ == expected.status_
+    assert resumed.result_.status == expected.result_.status
     assert np.array_equal(resumed.network_.alpha, expected.network_.alpha)
 
 
