@@ -39,16 +39,16 @@ from clifford_rand_nn.sparse_rows import as_rows_or_csr, check_bias, is_large_sp
 class Certificate(Statement):
     r"""A proved statement: the objective is within ``relative_gap`` of the optimum over the family named by ``scope``.
 
-    ``dual`` is the dual value of the feasible point ``dual_point``: no network of that family has a smaller objective.
-    "global" families hold every neuron there is, so that no two-layer network of any width has. Other scopes say
-    nothing about patterns that were not sampled.
+    ``lower_bound`` is the dual value of the feasible point ``dual_point``: no network of that family has a smaller
+    objective. "global" families hold every neuron there is, so that no two-layer network of any width has. Other scopes
+    say nothing about patterns that were not sampled.
 
     Attributes
     ----------
-    primal, dual : float
-        Objective and its lower bound, in the 1/n scale.
+    objective, lower_bound : float
+        In the 1/n scale.
     relative_gap : float
-        (primal - dual) / primal.
+        (objective - lower_bound) / objective.
     scope : str
         Over what.
     n_patterns : int
@@ -68,8 +68,8 @@ class Certificate(Statement):
     True
     """
 
-    primal: float
-    dual: float
+    objective: float
+    lower_bound: float
     relative_gap: float
     n_patterns: int
     scope: str
@@ -101,7 +101,7 @@ class Certificate(Statement):
         return len(self.dual_point if self.sample_weight is None else self.sample_weight)
 
     def verify(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, exact: bool = False) -> "Certificate":
-        """Recompute primal, dual and gap from the training data by the plain formulas; nothing of the solver is used.
+        """Recompute objective, bound and gap from the training data by plain formulas; nothing of the solver is used.
 
         The dual point is projected onto its equalities and scaled into its norm constraints, so the bound returned
         holds whatever was stored. It is at least 0, the dual value of 0. With a free intercept, targets far from 0 are
@@ -182,7 +182,7 @@ class Certificate(Statement):
         """Return the certificate with the values of an exact proof."""
         primal, dual = (Fraction(*map(int, proof[name])) for name in ("objective", "bound"))
         gap = double((primal - dual) / primal, up=True) if primal else 0.0
-        return replace(self, primal=double(primal, up=True), dual=double(dual, up=False), relative_gap=gap)
+        return replace(self, objective=double(primal, up=True), lower_bound=double(dual, up=False), relative_gap=gap)
 
     def _proof(
         self, verified: "Certificate", X: Array, targets: Array, weights: Array, max_operations: float = MAX_OPERATIONS
@@ -219,7 +219,7 @@ class Certificate(Statement):
 
     @np.errstate(over="ignore", invalid="ignore")  # of other data than those of training, which are refused
     def _recomputed(self, data: Any, targets: Array, weights: Array, owner: str) -> "Certificate":
-        """Return the certificate with primal, dual and gap by the plain formulas, of weights with mean 1."""
+        """Return the certificate with objective, bound and gap by the plain formulas, of weights with mean 1."""
         units, scaled, rows, targets = self._in_units(data, targets, owner)
         primal = primal_value(scaled, rows, targets, weights)
         zero = mean_loss(scaled.loss_function, 0 * targets, targets, weights)
@@ -244,14 +244,14 @@ class Certificate(Statement):
         """
         units, scaled, rows, targets = self._in_units(X, targets, "Certificate")
         weights = np.ones(len(targets)) if weights is None else weights
-        dual = dual_value(scaled, rows, targets, weights) if bound else DualBound(scaled.dual, scaled.dual_point)
+        dual = dual_value(scaled, rows, targets, weights) if bound else DualBound(scaled.lower_bound, scaled.dual_point)
         return self._with_values(units, primal_value(scaled, rows, targets, weights), dual)
 
     def _with_values(self, units: Units, primal: float, bound: DualBound) -> "Certificate":
         """Return the certificate with values and dual point found in units."""
         dual, point = units.square(bound.value), np.ldexp(bound.theta, units.y)
         gap = stated_gap(primal, bound.value)
-        return replace(self, primal=units.square(primal), dual=dual, relative_gap=gap, dual_point=point)
+        return replace(self, objective=units.square(primal), lower_bound=dual, relative_gap=gap, dual_point=point)
 
     def _in_units(self, X: Any, targets: Array, owner: str) -> tuple[Units, "Certificate", Any, Array]:
         """Return units of the data, and in these the certificate, the rows and the targets."""
@@ -275,8 +275,8 @@ class Certificate(Statement):
             claim = claim._replace(standard=units.back(standard))
         return replace(
             self,
-            primal=units.square(self.primal),
-            dual=units.square(self.dual),
+            objective=units.square(self.objective),
+            lower_bound=units.square(self.lower_bound),
             dual_point=np.ldexp(self.dual_point, units.y),
             beta=beta,
             claim=claim,

@@ -22,7 +22,7 @@ def proved(primal: float, bound: DualBound, balanced: bool) -> dict[str, Any]:
     value, theta = bound
     theta = (zero_sums(theta) if balanced else theta) if value > 0 else np.zeros_like(theta)
     dual = max(value, 0.0)
-    return {"primal": primal, "dual": dual, "relative_gap": stated_gap(primal, dual), "dual_point": theta}
+    return {"objective": primal, "lower_bound": dual, "relative_gap": stated_gap(primal, dual), "dual_point": theta}
 
 
 def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Array) -> DualBound:
@@ -75,8 +75,8 @@ def mean_loss(loss: Loss, f: Array, y: Array, weights: Array) -> float:
 class Statement:
     """A bound as text: one line, a sentence, and a table in a notebook."""
 
-    primal: float
-    dual: float
+    objective: float
+    lower_bound: float
     relative_gap: float
     scope: str
     beta: float
@@ -90,12 +90,12 @@ class Statement:
         optimum = "its optimum" if family == self.scope else "the global optimum,"
         family = family.removeprefix("over ")
         return (
-            f"the training objective {self.primal:.6g} is proved to be {within} {optimum} over {family}; "
+            f"the training objective {self.objective:.6g} is proved to be {within} {optimum} over {family}; "
             "this says nothing about new rows"
         )
 
     def __str__(self) -> str:
-        values = f"primal {self.primal:.8g}, dual {self.dual:.8g}"
+        values = f"objective {self.objective:.8g}, lower bound {self.lower_bound:.8g}"
         return f"within {self.relative_gap:.1e} of the optimum, {self.scope} ({values})"
 
     def __repr__(self) -> str:
@@ -104,8 +104,8 @@ class Statement:
     def _repr_html_(self) -> str:
         values = {
             "relative gap": f"{self.relative_gap:.1e}",
-            "training objective": f"{self.primal:.8g}",
-            "lower bound": f"{self.dual:.8g}",
+            "training objective": f"{self.objective:.8g}",
+            "lower bound": f"{self.lower_bound:.8g}",
             "over": self.scope.removeprefix("over "),
             "loss, beta": f"{self.loss}, {self.beta:.4g}",
         }

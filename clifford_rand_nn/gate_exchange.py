@@ -53,11 +53,11 @@ class Refinement:
     patterns : (n, P) bool
     result : Result
         The solution over these gates, with its own gap.
-    bound : float
+    lower_bound : float
         Lower bound of the optimum over these gates *and* the last candidates, all with biases of their own if
         ``bias``. It can be weak with biases: what many free biases fit costs nothing.
     relative_gap : float
-        ``(result.objective - bound) / result.objective``.
+        ``(result.objective - lower_bound) / result.objective``.
     candidates : Gates
         The last ones.
     history : tuple of RefinementIteration
@@ -71,7 +71,7 @@ class Refinement:
     gates: Gates
     patterns: NDArray[np.bool_]
     result: Result[Coefficients]
-    bound: float
+    lower_bound: float
     relative_gap: float
     candidates: Gates
     history: tuple[RefinementIteration, ...]

@@ -109,7 +109,7 @@ class RegularizationPath:
     beta_max : float
         Least beta whose optimum has no neuron.
     networks : tuple of TwoLayerNetwork
-    objectives, bounds : (B,)
+    objectives, lower_bounds : (B,)
         Primal value and its proved lower bound, in the 1/n scale.
     relative_gaps : (B,)
     n_neurons : (B,) int
@@ -129,7 +129,7 @@ class RegularizationPath:
     beta_max: float
     networks: tuple[TwoLayerNetwork, ...]
     objectives: Array
-    bounds: Array
+    lower_bounds: Array
     relative_gaps: Array
     statuses: tuple[Status, ...]
     scope: str
@@ -140,7 +140,7 @@ class RegularizationPath:
     def __post_init__(self) -> None:
         owner = "RegularizationPath"
         n = len(check_array(self.betas, "betas", owner, (None,)))
-        for name in ("objectives", "bounds", "relative_gaps"):
+        for name in ("objectives", "lower_bounds", "relative_gaps"):
             check_array(getattr(self, name), name, owner, (n,))
         for name, kind in (("networks", TwoLayerNetwork), ("statuses", Status)):
             values = getattr(self, name)
@@ -170,7 +170,7 @@ class RegularizationPath:
             beta_max=beta_max,
             networks=tuple(replace(network, b2=b2) for network, (b2, _) in zip(networks, raised, strict=True)),
             objectives=objectives,
-            bounds=bounds,
+            lower_bounds=bounds,
             relative_gaps=np.array(list(map(stated_gap, objectives, bounds))),
             statuses=tuple(result.status for result in results),
             scope=scope,

@@ -117,7 +117,7 @@ def spiral_row(name: str, fits: Mapping[str, SpiralFit], X: Array, y: NDArray[An
         name,
         str(fit.n_neurons),
         f"{fit.model.score(X, y):.3f}",
-        f"{fit.proof.primal:.3e}",
+        f"{fit.proof.objective:.3e}",
         "–" if name == _BEST else _above(fit, fits),
         f"{fit.proof.relative_gap:.0e}",
         f"{fit.seconds:.2f}",
@@ -140,12 +140,12 @@ def draw_spiral(path: Path, fits: Mapping[str, SpiralFit], X: Array, y: NDArray[
     panels = []
     for name, fit in fits.items():
         place = "the global optimum" if name == _BEST else f"{_above(fit, fits)} above the optimum"
-        title = f"{name}, train accuracy {fit.model.score(X, y):.3f}\nobjective {fit.proof.primal:.3g}, {place}"
+        title = f"{name}, train accuracy {fit.model.score(X, y):.3f}\nobjective {fit.proof.objective:.3g}, {place}"
         panels.append((title, fit.model, None))
     save_figure(spiral_figure(panels, X, y, resolution=resolution), path)
 
 
 def _above(fit: SpiralFit, fits: Mapping[str, SpiralFit]) -> str:
     """Return by how much the objective of ``fit`` exceeds that of the best, as a percentage."""
-    share = fit.proof.primal / fits[_BEST].proof.primal - 1
+    share = fit.proof.objective / fits[_BEST].proof.objective - 1
     return f"{share:,.0%}" if share >= 1 else f"{100 * share:.3g}%"

@@ -185,7 +185,7 @@ def _data(facts: Facts) -> list[tuple[str, str]]:
 def _training(facts: Facts) -> list[tuple[str, str]]:
     return [
         ("certificate", facts.proof.sentence),
-        ("objective", f"{facts.proof.objective:.8g}, proved to be at least {facts.proof.bound:.8g}"),
+        ("objective", f"{facts.proof.objective:.8g}, proved to be at least {facts.proof.lower_bound:.8g}"),
         ("training score", f"{facts.measure} {facts.train.main:.4f} on the training set: no measure of quality"),
         ("solver", facts.solver),
         ("seconds", f"{facts.seconds:.2f}"),

@@ -117,7 +117,7 @@ def _held_out(
         "beta": path.betas,
         "neurons": path.n_neurons.astype(np.float64),
         "objective": path.objectives,
-        "bound": path.bounds,
+        "lower_bound": path.lower_bounds,
         "relative_gap": path.relative_gaps,
         "held_out_loss": drawn.scores,
     }

@@ -36,8 +36,8 @@ class CertificateDisplay:
     >>> from clifford_rand_nn import CertificateDisplay, GatedReLUClassifier, spiral
     >>> model = GatedReLUClassifier(n_gates=20, beta=1e-3, random_state=0).fit(*spiral())
     >>> drawn = CertificateDisplay.from_estimator(model, ax=Figure().subplots())
-    >>> [bool(bar.get_width() == value) for bar, value in zip(drawn.ax_.patches, (model.certificate_.primal,
-    ...     model.certificate_.dual), strict=True)]
+    >>> [bool(bar.get_width() == value) for bar, value in zip(drawn.ax_.patches, (model.certificate_.objective,
+    ...     model.certificate_.lower_bound), strict=True)]
     [True, True]
     """
 
@@ -66,10 +66,10 @@ class CertificateDisplay:
         """Draw on ``ax``, or on a new figure of pyplot."""
         self.ax_ = ax = axes_of(ax)
         self.figure_, proof = ax.figure, self.certificate
-        bars = ax.barh([1, 0], [proof.primal, proof.dual], height=0.55, color=[FIRST, SECOND])
-        ax.bar_label(bars, [f"{proof.primal:.6g}", f"{proof.dual:.6g}"], padding=4, fontsize=9)
+        bars = ax.barh([1, 0], [proof.objective, proof.lower_bound], height=0.55, color=[FIRST, SECOND])
+        ax.bar_label(bars, [f"{proof.objective:.6g}", f"{proof.lower_bound:.6g}"], padding=4, fontsize=9)
         ax.set_yticks([1, 0], ["objective of\nthis network", "lower\nbound"])
-        low, high = min(proof.dual, 0.0), max(proof.primal, 0.0)
+        low, high = min(proof.lower_bound, 0.0), max(proof.objective, 0.0)
         ax.set_xlim(1.25 * low, 1.25 * high if high > 0 else 1.0)
         ax.locator_params(axis="x", nbins=5)
         ax.set_xlabel("training objective: mean loss and penalty")

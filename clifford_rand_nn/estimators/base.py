@@ -306,7 +306,7 @@ class ConvexNetwork(RowPlanning, RescaledFit):
         if lost or task.loses_objective(claim, result):
             self.certificate_ = self.certificate_.of_its_network(task.X, task.targets, task.weights, lost)
             recomputed, datafit = self.certificate_, task.datafit(type(self).__name__, self._own_delta)
-            gap = relative_gap(datafit, recomputed.primal, recomputed.dual)  # a fit that is exact to rounding has none
+            gap = relative_gap(datafit, recomputed.objective, recomputed.lower_bound)
             if not message and gap > _ROUNDED * max(self._tolerance(), result.relative_gap):
                 message = (
                     f"its weights, rounded to double precision, have a relative gap of {recomputed.relative_gap:.1e}; "

@@ -217,8 +217,8 @@ class ShardedGatedReLU(ShardPlanning):
             t = result.coefficients.intercept + targets.offset
             result = replace(result, coefficients=result.coefficients._replace(intercept=t))
         return result, ShardCertificate(
-            primal=result.objective,
-            dual=result.objective - result.duality_gap,
+            objective=result.objective,
+            lower_bound=result.objective - result.duality_gap,
             relative_gap=result.relative_gap,
             scope=gate_scope(gates),
             n_patterns=len(gates),

@@ -88,7 +88,14 @@ def collect_facts(
         test=tested,
         train=_scores(rows.y, model.predict(rows.X), rows.weights, classes),
         proof=Proof(
-            proof.sentence, proof.primal, proof.dual, proof.relative_gap, proof.scope, proof.loss, proof.beta, converged
+            proof.sentence,
+            proof.objective,
+            proof.lower_bound,
+            proof.relative_gap,
+            proof.scope,
+            proof.loss,
+            proof.beta,
+            converged,
         ),
         solver=solver_text(model),
         seconds=seconds,

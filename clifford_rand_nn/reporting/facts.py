@@ -158,7 +158,7 @@ class Proof:
 
     sentence: str
     objective: float
-    bound: float
+    lower_bound: float
     relative_gap: float
     scope: str
     loss: str

@@ -339,6 +339,8 @@ def proof_section(facts: Facts, model: Any) -> Section:
         alt = f"Relative duality gap and objective at {steps} checks of the solver; the last gap is "
         alt += f"{proof.relative_gap:.1e}."
         pictures.append(picture(lambda ax: ConvergenceDisplay.from_estimator(model, ax=ax), alt))
-    alt = f"Two bars: the objective reached, {proof.objective:.6g}, and its proved lower bound, {proof.bound:.6g}."
+    alt = (
+        f"Two bars: the objective reached, {proof.objective:.6g}, and its proved lower bound, {proof.lower_bound:.6g}."
+    )
     pictures.append(picture(lambda ax: CertificateDisplay.from_estimator(model, ax=ax), alt, 5.6, 2.6))
     return Section({"steps": steps}, tuple(pictures))

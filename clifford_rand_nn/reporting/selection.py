@@ -51,8 +51,8 @@ def proof_dict(model: Any) -> dict[str, Any]:
     proof = model.certificate_
     return {
         "sentence": proof.sentence,
-        "objective": proof.primal,
-        "bound": proof.dual,
+        "objective": proof.objective,
+        "lower_bound": proof.lower_bound,
         "relative_gap": proof.relative_gap,
         "scope": proof.scope,
         "loss": proof.loss,

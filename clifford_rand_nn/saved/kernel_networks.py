@@ -37,7 +37,7 @@ ARRAYS = (
 )
 _REPORTED_GAP = 1e-5  # beyond it the fit of an older file, without a status, is said to have stalled
 # Of the certificate of the choice of few neurons; its dual point and its neurons are not kept.
-_SELECTION = {"primal": float, "dual": float, "relative_gap": float, "scope": str}
+_SELECTION = {"objective": float, "lower_bound": float, "relative_gap": float, "scope": str}
 
 
 def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:

@@ -29,7 +29,7 @@ ARRAYS = (
     | {"kernel_alpha": "f2", "kernel_intercept": "f1", "span_whiten": "f2", "span_base": "f2"}
     | {"span_values": "f1", "span_columns": "i1", "span_ends": "i1"}
 )
-_PROVED = ("primal", "dual", "relative_gap", "n_patterns", "scope")  # of a certificate
+_PROVED = ("objective", "lower_bound", "relative_gap", "n_patterns", "scope")  # of a certificate
 _SCALES = ("loss", "scale", "share")  # of a calibration
 _NUL_ENDED = "object, each with a full stop at its end"  # dtype of labels one of which ends with NUL
 
@@ -104,7 +104,7 @@ def read_features(meta: dict[str, Any]) -> dict[str, Any]:
 def proved(meta: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers of a certificate, its scope and its count of patterns."""
     proof = meta["certificate"]
-    numbers: dict[str, Any] = {name: number(proof[name]) for name in ("primal", "dual", "relative_gap")}
+    numbers: dict[str, Any] = {name: number(proof[name]) for name in ("objective", "lower_bound", "relative_gap")}
     return numbers | {"scope": str(proof["scope"]), "n_patterns": whole(proof["n_patterns"])}
 
 

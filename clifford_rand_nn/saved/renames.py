@@ -7,6 +7,7 @@ _NAMES = {"rounds": "max_metric_iter", "refine": "n_refinements"}
 _CACHE = "_every"  # of a fit, which was a parameter by mistake in versions 12 to 16
 _VALUES: dict[str, dict[str, str]] = {"bias": {"penalised": "penalized"}}
 _GATES = {"free": "optimized", "cross": "row_spanned"}  # of tuning-free networks
+_CERTIFICATE = {"primal": "objective", "dual": "lower_bound"}
 
 
 def with_new_names(meta: dict[str, Any]) -> dict[str, Any]:
@@ -17,9 +18,18 @@ def with_new_names(meta: dict[str, Any]) -> dict[str, Any]:
     """
     if meta["version"] >= RENAMED_VERSION:
         return meta
-    params = {_NAMES.get(name, name): value for name, value in meta["params"].items() if name != _CACHE}
+    params = _renamed({name: value for name, value in meta["params"].items() if name != _CACHE}, _NAMES)
     gates = {"gates": _GATES} if meta["estimator"].startswith("ConvexNetwork") else {}
     for name, values in (_VALUES | gates).items():
         if isinstance(params.get(name), str):
             params[name] = values.get(params[name], params[name])
-    return meta | {"params": params}
+    meta = meta | {"params": params}
+    if "certificate" in meta:
+        meta["certificate"] = _renamed(meta["certificate"], _CERTIFICATE)
+    if "selection" in meta.get("few", {}):
+        meta["few"] = meta["few"] | {"selection": _renamed(meta["few"]["selection"], _CERTIFICATE)}
+    return meta
+
+
+def _renamed(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in values.items()}

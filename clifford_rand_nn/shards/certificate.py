@@ -40,9 +40,9 @@ class ShardCertificate(Statement):
     the spacing of targets far from 0, so it follows from the network, the scale and the shards.
     """
 
-    primal: float  # objective, in the 1/n scale
-    dual: float  # its lower bound
-    relative_gap: float  # (primal - dual) / primal
+    objective: float  # in the 1/n scale
+    lower_bound: float
+    relative_gap: float  # (objective - lower_bound) / objective
     scope: str  # over what
     n_patterns: int
     claim: GatedClaim | KernelClaim  # the network, compared with all of these gates, or in the span of its landmarks
@@ -58,7 +58,7 @@ class ShardCertificate(Statement):
     fit_intercept: bool
 
     def verify(self, shards: Shards, engine: Any = None) -> "ShardCertificate":
-        """Recompute primal, dual and gap from the training shards in one pass, in double precision.
+        """Recompute objective, bound and gap from the training shards in one pass, in double precision.
 
         The dual point is scaled into its norm constraints, so that the bound returned holds whatever was stored. Where
         the residuals of a gated network do not sum to 0, because its intercept is rounded to the spacing of targets
@@ -95,7 +95,7 @@ class ShardCertificate(Statement):
         if dual - primal > slack:
             rule = f"the data of its training: no network is below the bound {dual:.8g} by more than {slack:.1e}"
             raise fail("shards", owner, rule, describe(f"an objective of {primal:.8g}"))
-        return replace(self, primal=primal, dual=dual, relative_gap=stated_gap(primal, dual))
+        return replace(self, objective=primal, lower_bound=dual, relative_gap=stated_gap(primal, dual))
 
     def _judged_span(self, network: KernelNetwork, runs: Engine) -> Values:
         r"""Recompute the objective of a network and a bound of the least one in the span of its rows, in one pass.

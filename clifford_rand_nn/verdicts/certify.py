@@ -31,7 +31,7 @@ class Verdict:
         ``objective / lower_bound - 1``; infinite where no bound above 0 is known.
     scope : str
         The family: "any width", or a number of activation patterns.
-    lowest : float
+    best_known_objective : float
         The lowest objective of a network that is known, the given one's or that of the convex program: the optimum
         lies between ``lower_bound`` and it.
     certificate : Certificate
@@ -45,7 +45,7 @@ class Verdict:
     lower_bound: float
     excess: float
     scope: str
-    lowest: float
+    best_known_objective: float
     certificate: Certificate
     patterns: "Verdict | None" = None
 
@@ -64,7 +64,7 @@ class Verdict:
             "training objective": f"{self.objective:.8g}",
             "above the optimum": f"at most {percentage(self.excess)}",
             "lower bound": f"{self.lower_bound:.8g}",
-            "lowest objective known": f"{self.lowest:.8g}",
+            "lowest objective known": f"{self.best_known_objective:.8g}",
             "family": self.scope,
             "loss, beta": f"{proof.loss}, {proof.beta:.4g}",
         }
@@ -132,7 +132,7 @@ def certify(network: Any, X: ArrayLike, y: ArrayLike, **options: Any) -> Verdict
     >>> verdict = certify(arrays, x, np.abs(x[:, 0]), loss="squared", beta=1e-2)
     >>> print(verdict)
     at most 3.55 % above the best network of any width
-    >>> bool(verdict.certificate.verify(x, np.abs(x[:, 0])).dual <= verdict.objective)
+    >>> bool(verdict.certificate.verify(x, np.abs(x[:, 0])).lower_bound <= verdict.objective)
     True
     """
     program = TrainingProgram.of(network, X, y, VerdictSettings(**options), "certify")
@@ -146,7 +146,7 @@ def certify(network: Any, X: ArrayLike, y: ArrayLike, **options: Any) -> Verdict
 
 def verdict_of(certificate: Certificate, lowest: float) -> Verdict:
     """Return the verdict of a network's certificate, with the lowest objective that is known."""
-    primal, dual = certificate.primal, certificate.dual
+    primal, dual = certificate.objective, certificate.lower_bound
     excess = max(primal / dual - 1, 0.0) if dual > 0 else float("inf")
     scope = certificate.scope
     words = "of any width" if scope.startswith("global") else scope

@@ -27,21 +27,22 @@ class PolishedNetwork(TextShown):
     ----------
     network : object
         Of the kind that was given, with at most as many neurons.
-    before, after : float
-        Training objectives; ``after`` is that of ``network`` in the precision of its weights, and at most ``before``.
+    objective_before, objective_after : float
+        Of training; the second is that of ``network`` in the precision of its weights, and at most the first.
     certificate : Certificate
-        By how much ``after`` is above the optimum at most.
+        By how much ``objective_after`` is above the optimum at most.
     """
 
     network: Any
-    before: float
-    after: float
+    objective_before: float
+    objective_after: float
     certificate: Certificate
 
     def __str__(self) -> str:
-        fall = 100 * (1 - self.after / self.before) if self.before > 0 else 0.0
-        verdict = verdict_of(self.certificate, self.after)
-        return f"training objective {self.before:.6g} → {self.after:.6g}, {fall:.3g} % lower; {verdict}"
+        before, after = self.objective_before, self.objective_after
+        fall = 100 * (1 - after / before) if before > 0 else 0.0
+        verdict = verdict_of(self.certificate, after)
+        return f"training objective {before:.6g} → {after:.6g}, {fall:.3g} % lower; {verdict}"
 
 
 def polish(network: Any, X: ArrayLike, y: ArrayLike, **options: Any) -> PolishedNetwork:
@@ -76,7 +77,7 @@ def polish(network: Any, X: ArrayLike, y: ArrayLike, **options: Any) -> Polished
     >>> x = np.linspace(-1, 1, 21)[:, None]
     >>> arrays = np.array([[1.0], [-1.0]]), np.zeros(2), np.array([0.5, 0.5]), 0.3
     >>> polished = polish(arrays, x, np.abs(x[:, 0]), loss="squared", beta=1e-3)
-    >>> polished.network[0].shape, polished.after < 0.2 * polished.before
+    >>> polished.network[0].shape, polished.objective_after < 0.2 * polished.objective_before
     ((2, 1), True)
     """
     program = TrainingProgram.of(network, X, y, VerdictSettings(**options), "polish")

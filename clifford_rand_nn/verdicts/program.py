@@ -220,10 +220,10 @@ class TrainingProgram(ConvexReLU):
         Where rounding puts it below all, its own patterns are added to the family of the last.
         """
         task, objective = self.task, self.objective(network)
-        proof = next((known for known in proofs if known.dual <= objective), proofs[-1])
+        proof = next((known for known in proofs if known.lower_bound <= objective), proofs[-1])
         assert isinstance(proof.claim, NetworkClaim)
         family, members = proof.claim.family, proof.claim.family.members
-        if proof.dual <= objective or not isinstance(members, Gates):
+        if proof.lower_bound <= objective or not isinstance(members, Gates):
             proof = replace(proof, claim=NetworkClaim(network, family))
             return proof.of_its_network(task.X, task.targets, task.weights)
         own = self._hyperplanes(self.lifted(network, task.feature).to_neurons(self.p).neurons, task)

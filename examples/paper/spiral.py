@@ -150,7 +150,7 @@ def network_row(
     name: str, fit: SpiralFit, X: Array, y: NDArray[Any], n_gates: int, seed: int | None, best: float | None
 ) -> dict[str, Any]:
     """Return the row of a fitted network; ``best`` is the objective of the best ReLU network, if it is known."""
-    objective = fit.proof.primal
+    objective = fit.proof.objective
     between, labels = between_points(len(X) // 2)
     return {
         "method": name,
@@ -217,7 +217,7 @@ def _draw(
     for name in names:
         fit = fits.get(name) or fit_network(name, X, y, n_gates, settings.seed)
         label = SPIRAL_NETWORKS[name].label.format(m=n_gates)
-        title = f"{label}\nobjective {2 * len(X) * fit.proof.primal:.3g}, gap {fit.proof.relative_gap:.0e}"
+        title = f"{label}\nobjective {2 * len(X) * fit.proof.objective:.3g}, gap {fit.proof.relative_gap:.0e}"
         panels.append((title, fit.model, None))
     path = settings.out / "spiral.png"
     save_figure(spiral_figure(panels, X, y, resolution=resolution, columns=3 if len(panels) > 4 else 2), path)

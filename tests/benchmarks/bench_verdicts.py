@@ -163,7 +163,8 @@ def certify_all(beta, width):
                 rows.setdefault((name, "patterns"), []).append(within.excess)
             print(
                 f"{name:13} {method:20} {verdict.objective:9.5f} bound {verdict.lower_bound:9.5f} lowest "
-                f"{verdict.lowest:9.5f} descents {lowest:9.5f} {seconds:.1f} s, fit {fit:.1f} s; {verdict}", flush=True,
+                f"{verdict.best_known_objective:9.5f} descents {lowest:9.5f} {seconds:.1f} s, "
+                f"fit {fit:.1f} s; {verdict}", flush=True,
             )  # fmt: skip
     print("\n| data | family |", " | ".join(METHODS), "|")
     for (name, scope), excesses in rows.items():
@@ -193,7 +194,8 @@ def polish_all(folder, names, beta, width, seconds):
             for one in (network, result.network)
         ]
         print(
-            f"| {name} | {result.before:.5f} | {result.after:.5f} | {width} → {len(result.network[0].weight)} | "
+            f"| {name} | {result.objective_before:.5f} | {result.objective_after:.5f} | "
+            f"{width} → {len(result.network[0].weight)} | "
             f"{accuracy[0]:.4f} | {accuracy[1]:.4f} | {spent:.0f} | {result}", flush=True,
         )  # fmt: skip
 

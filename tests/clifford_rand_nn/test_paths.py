@@ -138,11 +138,11 @@ def test_an_offset_of_the_targets_is_one_of_the_intercepts(name, loss, offset):
     (p, path), y = OFFSET_PATHS[name], Y + offset
     centered, moved = path(y - offset, loss=loss), path(y, loss=loss)  # y - offset is exact
     np.testing.assert_allclose(moved.betas, centered.betas, rtol=1e-9)
-    np.testing.assert_allclose(moved.bounds, centered.bounds, rtol=2e-6)
+    np.testing.assert_allclose(moved.lower_bounds, centered.lower_bounds, rtol=2e-6)
     for k, network in enumerate(moved.networks):
         there = replace(network, b2=network.b2 - offset)  # exact too
         r = np.abs(there.predict(X[:, : network.W1.shape[1]]) - (y - offset))
         losses = r**2 / 2 if loss == "squared" else np.where(r <= 1, r**2 / 2, r - 0.5)
         objective = losses.mean() + moved.betas[k] * network.penalty(p)
         assert moved.objectives[k] == pytest.approx(objective, rel=1e-9)
-        assert moved.relative_gaps[k] == pytest.approx(1 - moved.bounds[k] / objective, abs=2e-9)
+        assert moved.relative_gaps[k] == pytest.approx(1 - moved.lower_bounds[k] / objective, abs=2e-9)

@@ -135,10 +135,12 @@ def judged(case):
     gap = (primal - dual) / primal if primal > 0 else 0 * primal
     near = TOL * primal + _SQUARED_ROUNDING * case.scale**2
     for name, claim in said:
-        if abs(claim.primal - primal) > near:
-            differences.append(f"{name}: primal {claim.primal:.15g}, exactly {float(primal):.15g}")
-        if claim.dual > dual + near:
-            differences.append(f"{name}: bound {claim.dual:.15g}, exactly {float(dual):.15g}, of {float(primal):.15g}")
+        if abs(claim.objective - primal) > near:
+            differences.append(f"{name}: primal {claim.objective:.15g}, exactly {float(primal):.15g}")
+        if claim.lower_bound > dual + near:
+            differences.append(
+                f"{name}: bound {claim.lower_bound:.15g}, exactly {float(dual):.15g}, of {float(primal):.15g}"
+            )
         if claim.relative_gap < gap - 2 * TOL:
             differences.append(f"{name}: gap {claim.relative_gap:.3g}, exactly {float(gap):.3g}")
     return differences, float(gap)

@@ -81,20 +81,22 @@ def attack(rng, one, starts):
     found = []
     again = proof.verify(one.X, one.y, *(() if one.weights is None else (one.weights,)))
     own, lowest, noise = descents(rng, proof, one.X, y, loss, weights, one.delta, starts)
-    slack = 1e-9 * (np.sqrt(max(own, proof.dual, 0) * zero) + 1e-5 * zero)
-    if abs(own - proof.primal) > 10 * slack + 1e-9 * own + noise:
-        found.append(f"primal {proof.primal:.15g} of a network that costs {own:.15g}")
+    slack = 1e-9 * (np.sqrt(max(own, proof.lower_bound, 0) * zero) + 1e-5 * zero)
+    if abs(own - proof.objective) > 10 * slack + 1e-9 * own + noise:
+        found.append(f"primal {proof.objective:.15g} of a network that costs {own:.15g}")
     for name, said in (("fit", proof), ("verify", again)):
-        if said.dual > min(own, lowest) + slack + 1e-9 * abs(lowest):
-            found.append(f"{name}'s bound {said.dual:.15g} above a network of {min(own, lowest):.15g} ({said.scope})")
+        if said.lower_bound > min(own, lowest) + slack + 1e-9 * abs(lowest):
+            found.append(
+                f"{name}'s bound {said.lower_bound:.15g} above a network of {min(own, lowest):.15g} ({said.scope})"
+            )
     if isinstance(one.model, cn.ConvexReLUClassifier | cn.ConvexReLURegressor) and proof.claim.family.kind == "gates":
         wide = proof.over_all_neurons(one.X, one.y, *(() if one.weights is None else (one.weights,)))
         with np.errstate(over="ignore"):  # weights of columns of zeros
             lowest = descents(rng, wide, one.X, y, loss, weights, one.delta, starts)[1]
-        if wide.dual > lowest + slack + 1e-9 * abs(lowest):
-            found.append(f"the bound {wide.dual:.15g} over all neurons above a network of {lowest:.15g}")
-    gap = proof.relative_gap if proof.primal - proof.dual > 1e-8 * zero else 0.0
-    return found, (min(own, lowest) - proof.dual) / max(own, 1e-300), gap
+        if wide.lower_bound > lowest + slack + 1e-9 * abs(lowest):
+            found.append(f"the bound {wide.lower_bound:.15g} over all neurons above a network of {lowest:.15g}")
+    gap = proof.relative_gap if proof.objective - proof.lower_bound > 1e-8 * zero else 0.0
+    return found, (min(own, lowest) - proof.lower_bound) / max(own, 1e-300), gap
 
 
 def _value_of_zero(loss, y, weights, delta):

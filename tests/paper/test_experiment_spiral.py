@@ -34,7 +34,7 @@ def fits():
 def test_objectives_are_ordered_as_their_families_are(fits):
     slack = 1 + 1e-6  # what each gap leaves
     for seed in (0, 1):
-        value = {name: fits[name, seed].proof.primal for name in CONVEX}
+        value = {name: fits[name, seed].proof.objective for name in CONVEX}
         assert value["optimum"] <= slack * value["lasso"] <= slack**2 * value["lasso-sampled"]
         for kind in ("cross", "gaussian"):
             assert value["optimum"] <= slack * value[f"relu-{kind}"]
@@ -48,7 +48,7 @@ def test_certificates_hold_on_the_data(fits):
     X, y = spiral(SMALL[0] // 2)
     for fit in fits.values():
         assert fit.proof.relative_gap <= 1e-6
-        assert fit.proof.verify(X, y).primal == pytest.approx(fit.proof.primal, rel=1e-6, abs=1e-12)
+        assert fit.proof.verify(X, y).objective == pytest.approx(fit.proof.objective, rel=1e-6, abs=1e-12)
         assert fit.proof.beta == pytest.approx(PAPER_BETA / (2 * len(X)))
 
 
@@ -59,7 +59,7 @@ def test_gates_are_shared_by_seed_and_differ_between_seeds(fits):
             relu, gated = fits[f"relu-{kind}", seed], fits[f"gated-{kind}", seed]
             assert np.array_equal(relu.model.candidate_gates_.directions, gated.model.gates_.directions)
     for name in CONVEX:
-        same = fits[name, 0].proof.primal == fits[name, 1].proof.primal
+        same = fits[name, 0].proof.objective == fits[name, 1].proof.objective
         assert same != SPIRAL_NETWORKS[name].random
 
 
@@ -74,7 +74,7 @@ def test_what_gaps_are_about(fits):
 def test_the_paper_s_problem():
     X, y = spiral()
     fit = fit_network("lasso", X, y, 200, 0)
-    assert 2 * len(X) * fit.proof.primal == pytest.approx(0.80696367, rel=1e-7)  # found by another solver
+    assert 2 * len(X) * fit.proof.objective == pytest.approx(0.80696367, rel=1e-7)  # found by another solver
 
 
 def test_points_between_lie_on_the_arms():
@@ -255,7 +255,7 @@ def test_run_writes_tables_pictures_and_films(tmp_path, fits):
     best = float(rows[0]["objective"])
     for row in rows:
         fit = fits[row["method"], int(row["seed"] or 0)]
-        assert float(row["objective"]) == pytest.approx(fit.proof.primal, rel=1e-6, abs=1e-12)
+        assert float(row["objective"]) == pytest.approx(fit.proof.objective, rel=1e-6, abs=1e-12)
         assert float(row["paper_objective"]) == pytest.approx(2 * len(X) * float(row["objective"]))
         assert float(row["train_accuracy"]) == np.mean(fit.model.predict(X) == y)
         assert float(row["between_accuracy"]) == np.mean(fit.model.predict(between) == labels)

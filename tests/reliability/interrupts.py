@@ -115,8 +115,8 @@ def _wrong(found):
         return [f"its status is {result.status}"]
     if hasattr(found, "certificate_"):
         proof = found.certificate_.verify(X, SIGNS if hasattr(found, "classes_") else Y)
-        if not proof.dual <= proof.primal * (1 + 1e-9):
-            return [f"a bound {proof.dual} above the objective {proof.primal}"]
+        if not proof.lower_bound <= proof.objective * (1 + 1e-9):
+            return [f"a bound {proof.lower_bound} above the objective {proof.objective}"]
         if not np.isfinite(found.predict(X[:3]).astype(float)).all():
             return ["predictions that are no numbers"]
     gap = getattr(result, "relative_gap", 0.0)

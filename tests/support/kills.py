@@ -38,7 +38,7 @@ def left(model):
     """What a fit leaves, as bytes: coefficients, gates, steps, and the numbers of the certificate."""
     proof = model.certificate_
     arrays = (*model.result_.coefficients, model.gates_.directions, model.predict(np.eye(model.n_features_in_)))
-    numbers = (proof.primal, proof.dual, proof.relative_gap, len(model.result_.history))
+    numbers = (proof.objective, proof.lower_bound, proof.relative_gap, len(model.result_.history))
     return pickle.dumps(([np.asarray(one).tobytes() for one in arrays], numbers))
 
 

@@ -118,7 +118,7 @@ def _default(name):
     }
     path, given = args[name]
     found = path(*given, n_betas=6, eps=0.05, **({"random_state": 3} if name == "lasso path" else {}))
-    return list(zip(found.objectives, found.bounds, strict=True))
+    return list(zip(found.objectives, found.lower_bounds, strict=True))
 
 
 AS_THEY_COME = (
@@ -141,7 +141,7 @@ def value(family, **options):
     """Return [[objective, bound], …] of a problem."""
     found = _default(**options) if family == "default" else [_fit(family, **options)]
     return [
-        [float(one.primal), float(one.dual)] if hasattr(one, "primal") else [float(part) for part in one]
+        [float(one.objective), float(one.lower_bound)] if hasattr(one, "lower_bound") else [float(part) for part in one]
         for one in found
     ]
 

@@ -35,8 +35,8 @@ class Found:
             if hasattr(model, method):
                 self.add(getattr(model, method)(rows))
             proof = getattr(model, "estimator_", model).certificate_
-        self.objectives += [float(proof.primal)]
-        return self.add(proof.primal, proof.dual)
+        self.objectives += [float(proof.objective)]
+        return self.add(proof.objective, proof.lower_bound)
 
     @property
     def digest(self):
@@ -126,7 +126,7 @@ def paths(size):
         relu_path(X, y, gates, n_betas=4, eps=0.1, tol=1e-4),
         lasso_path(X[:30], y[:30], n_betas=6, eps=0.05, random_state=3, subsample=200),
     ):
-        found.add(path.objectives, path.bounds, *(network.predict(X[:10]) for network in path.networks))
+        found.add(path.objectives, path.lower_bounds, *(network.predict(X[:10]) for network in path.networks))
         found.objectives += list(path.objectives)
     return found
 
@@ -152,7 +152,7 @@ def shards(size):
         for model in MODELS.values():
             model.fit(Shards(folder, part_rows=512))
             found.add(np.frombuffer(left(model), np.uint8))
-            found.objectives += [model.certificate_.primal]
+            found.objectives += [model.certificate_.objective]
     return found
 
 

@@ -342,7 +342,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             self.selection_certificate_ = self.certificate_
             if trained.selection is not trained.proved:
                 self.selection_certificate_ = unique.certificate(trained.selection, classes, self._sample_weight)
-        raised = self.certificate_.primal - proved.primal
+        raised = self.certificate_.objective - proved.objective
         self.beta_, self.candidates_ = trained.beta, as_table(trained.candidates)
         self.metric_selection_, self.metric_ = trained.rounds, trained.metric
         self._set_result(tuple(_raised(row, raised) for row in trained.history), trained.status, trained.reason)
@@ -389,8 +389,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         self.network_ = KernelNetwork(self.network_.standard, kernel, rows, fit.alpha, fit.intercept)
         self.certificate_ = replace(
             self.certificate_,
-            primal=fit.objective,
-            dual=fit.objective - fit.duality_gap,
+            objective=fit.objective,
+            lower_bound=fit.objective - fit.duality_gap,
             relative_gap=fit.relative_gap,
             dual_point=theta,
             loss=loss,

@@ -160,8 +160,8 @@ def network_result(
     """Return how the fit of a network ended, with the objective and the bound of its certificate."""
     nothing = np.zeros((0, 0))
     result = Result(
-        objective=proof.primal,
-        duality_gap=max(proof.primal - proof.dual, 0.0),
+        objective=proof.objective,
+        duality_gap=max(proof.objective - proof.lower_bound, 0.0),
         relative_gap=proof.relative_gap,
         n_iter=max((row.n_iter for row in history), default=0),
         status=status,
@@ -173,7 +173,8 @@ def network_result(
         dual_point=nothing,
         reason=reason,
     )
-    return result.ended(status, "" if status.ends_all else "a larger beta is solved sooner")
+    has_usual_advice = status is Status.OPTIMAL or status.ends_all
+    return result.ended(status, "" if has_usual_advice else "a larger beta is solved sooner")
 
 
 def _network_attributes(trained: Trained, targets: Targets, n: int, n_rows: int) -> dict[str, Any]:
@@ -181,8 +182,8 @@ def _network_attributes(trained: Trained, targets: Targets, n: int, n_rows: int)
     units = Units(0, targets.exponent, () if targets.offset is None else tuple(targets.offset.tolist()))
     network = units.back(trained.network)
     proof = ShardCertificate(
-        primal=units.square(trained.solved.primal),
-        dual=units.square(trained.solved.dual),
+        objective=units.square(trained.solved.primal),
+        lower_bound=units.square(trained.solved.dual),
         relative_gap=trained.solved.gap,
         scope=trained.scope,
         n_patterns=0,

@@ -67,8 +67,8 @@ class Proved(NamedTuple):
 
     claim: Any
     beta: float
-    primal: float
-    dual: float
+    objective: float
+    lower_bound: float
     dual_point: Array
     scope: str
     n_patterns: int
@@ -182,8 +182,8 @@ def _proved(
     return Proved(
         claim=NetworkClaim(network, family, standard),
         beta=beta,
-        primal=result.objective,
-        dual=result.objective - result.duality_gap,
+        objective=result.objective,
+        lower_bound=result.objective - result.duality_gap,
         dual_point=result.dual_point,
         scope=pricer.scope if family.kind == "all" else f"over {len(atoms):,} neurons that were listed",
         n_patterns=pricer.n_atoms,

@@ -122,10 +122,10 @@ class UniqueRows:
         off = data.targets - self.problem.targets[self.place]
         apart = off if data.weights is None else data.weights[:, None] * off
         spread = 0.5 * float((apart * off).sum()) / len(off)
-        theta = apart + shared_out(proof.dual_point * (proof.dual > 0), self.place, self.mass, data.weights)
-        bound = DualBound(max(proof.dual, 0.0) + spread, theta)
+        theta = apart + shared_out(proof.dual_point * (proof.lower_bound > 0), self.place, self.mass, data.weights)
+        bound = DualBound(max(proof.lower_bound, 0.0) + spread, theta)
         return Certificate(
-            **proved(proof.primal + spread, bound, classes is None),
+            **proved(proof.objective + spread, bound, classes is None),
             n_patterns=proof.n_patterns,
             scope=proof.scope,
             loss="squared",

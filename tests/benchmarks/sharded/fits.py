@@ -45,7 +45,7 @@ def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, t
         "peak": memory,
         "workers": workers,
         "n": shards.n_rows,
-        "objective": proof.primal,
+        "objective": proof.objective,
         "gap": proof.relative_gap,
         "steps": model.n_iter_,
         "passes": len(sums),
@@ -81,7 +81,7 @@ def verify(folder, rows=None, kept=None, threads=2):
         "peak": peak_bytes(),
         "passes": len(engine.passes),
         "gap": proof.relative_gap,
-        "difference": abs(proof.primal - stored.primal) + abs(proof.dual - stored.dual),
+        "difference": abs(proof.objective - stored.objective) + abs(proof.lower_bound - stored.lower_bound),
     }
 
 

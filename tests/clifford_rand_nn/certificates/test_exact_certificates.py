@@ -67,10 +67,10 @@ def test_the_certificate_is_exact_for_targets_of_any_offset_and_scale(name):
         c = model.certificate_
         primal, dual = exact_values(model, X, y)
         where = f"scale {scale:g}, offset {offset:g}"
-        assert abs(c.primal - primal) <= TOL * primal, where
+        assert abs(c.objective - primal) <= TOL * primal, where
         again = c.verify(X, y)
-        assert again.primal == pytest.approx(c.primal, rel=TOL), where
-        assert max(c.dual, again.dual) <= dual + TOL * primal, where
+        assert again.objective == pytest.approx(c.objective, rel=TOL), where
+        assert max(c.lower_bound, again.lower_bound) <= dual + TOL * primal, where
         assert min(c.relative_gap, again.relative_gap) >= 1 - dual / primal - 2 * TOL, where
         if np.ptp(y) > 1e6 * np.spacing(np.abs(y).max()):
             assert max(c.relative_gap, again.relative_gap) <= 1e-4, where
@@ -85,8 +85,8 @@ def test_alpha_has_no_part_in_the_null_space_of_a_kernel_of_low_rank(seed, round
     y = np.abs(rows[:, 0]) + 0.1 * rng.standard_normal(14)
     model = ConvexNetworkRegressor(max_metric_iter=rounds).fit(rows, y)
     primal, dual = exact_values(model, rows, y)
-    assert abs(model.certificate_.primal - primal) <= TOL * primal
-    assert model.certificate_.dual <= dual + TOL * primal
+    assert abs(model.certificate_.objective - primal) <= TOL * primal
+    assert model.certificate_.lower_bound <= dual + TOL * primal
     assert np.abs(model.network_.alpha).max() < 100
 
 
@@ -99,7 +99,7 @@ def test_objectives_of_relu_networks_are_exact_where_predictions_cancel_targets(
     options = {"penalty": "l2", "fit_intercept": False, "bias": False}
     model = CrossProductLassoRegressor(beta=1e-9, **options).fit(rows, y)
     primal, _ = exact_values(model, rows, y)
-    assert abs(model.certificate_.verify(rows, y).primal - primal) <= 0.1 * TOL * primal
+    assert abs(model.certificate_.verify(rows, y).objective - primal) <= 0.1 * TOL * primal
 
 
 @pytest.mark.parametrize("weight", [1e-9, 1e-14])
@@ -110,8 +110,8 @@ def test_bounds_are_exact_beside_a_far_target_of_little_weight(name, weight):
     y[3], weights[3] = 1e12, weight
     model = regressor(name, 1.0).fit(X, y, weights)
     primal, dual = exact_values(model, X, y)
-    assert abs(model.certificate_.primal - primal) <= TOL * primal
-    assert model.certificate_.dual <= dual + TOL * primal
+    assert abs(model.certificate_.objective - primal) <= TOL * primal
+    assert model.certificate_.lower_bound <= dual + TOL * primal
 
 
 @pytest.mark.parametrize("seed", [2, 13, 18])
@@ -122,7 +122,7 @@ def test_a_fit_reports_no_better_bound_than_its_proof_where_norms_are_rounding(s
     y = np.abs(rows[:, 0]) + 0.1 * rng.standard_normal(16) - 1e12
     options = {"subsample": 40, "penalty": "l1", "fit_intercept": False, "bias": False, "random_state": 0}
     c = CrossProductLassoRegressor(beta=1.7e-3, **options).fit(rows, y).certificate_
-    assert c.dual <= c.verify(rows, y, exact=True).dual + 1e-12 * c.primal
+    assert c.lower_bound <= c.verify(rows, y, exact=True).lower_bound + 1e-12 * c.objective
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e5])
@@ -134,8 +134,8 @@ def test_objectives_of_rounding_size_are_exact(offset):
         model = GatedReLURegressor(30, beta=1.0, bias="free", random_state=0).fit(rows, z + offset)
         primal, _ = exact_values(model, rows, z + offset)
         again = model.certificate_.verify(rows, z + offset)
-        assert abs(model.certificate_.primal - primal) <= TOL * primal
-        assert abs(again.primal - primal) <= TOL * primal
+        assert abs(model.certificate_.objective - primal) <= TOL * primal
+        assert abs(again.objective - primal) <= TOL * primal
 
 
 def dual_value(proof, X, y):
@@ -150,7 +150,7 @@ def dual_value(proof, X, y):
     else:
         theta = theta * min(np.longdouble(1), n * np.longdouble(proof.beta) / np.sqrt(squares.max()))
     zero = np.mean(y**2) / 2
-    unit = np.sqrt(max(proof.primal, proof.dual, 0.0) * zero) + 1e-5 * zero
+    unit = np.sqrt(max(proof.objective, proof.lower_bound, 0.0) * zero) + 1e-5 * zero
     return np.sum(theta * y[:, None] - theta**2 / 2) / n - charge, unit
 
 
@@ -178,7 +178,7 @@ def test_no_bound_is_above_its_dual_point_on_rows_far_from_the_origin(seed, pena
     model = GatedReLURegressor(n_gates=8, beta=beta, random_state=0, max_time=3.0, **options).fit(X, y)
     for proof in (model.certificate_, model.certificate_.verify(X, y)):
         value, unit = dual_value(proof, X, y)
-        assert proof.dual <= value + 1e-12 * unit
+        assert proof.lower_bound <= value + 1e-12 * unit
 
 
 @pytest.mark.parametrize("bias", ["free", True])
@@ -186,6 +186,6 @@ def test_a_dual_point_of_another_problem_bounds_nothing_that_has_free_biases(bia
     """The sums over gates were projected for ``bias=True`` alone: with "free" a bound above the optimum passed."""
     settings = GATES | {"beta": 0.1, "tol": 1e-8}
     free, without = (GatedReLURegressor(bias=kind, **settings).fit(X, Z + 2).certificate_ for kind in (bias, False))
-    assert without.dual > 1.2 * free.primal
+    assert without.lower_bound > 1.2 * free.objective
     between = replace(free, dual_point=(free.dual_point + without.dual_point) / 2)
-    assert between.verify(X, Z + 2).dual <= free.primal
+    assert between.verify(X, Z + 2).lower_bound <= free.objective

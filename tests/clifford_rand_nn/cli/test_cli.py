@@ -65,7 +65,7 @@ def test_fit_and_predict_classes(folder):
     counts = [f"{label} ({(KIND[:60] == label).sum()} rows)" for label in ("high", "low", "mid")]
     assert facts["classes"] == f"3: {', '.join(counts)}"
     assert facts["gates"].startswith("6 cross; ")
-    assert facts["objective"].startswith(f"{model[-1].certificate_.primal:.8g}, proved to be at least ")
+    assert facts["objective"].startswith(f"{model[-1].certificate_.objective:.8g}, proved to be at least ")
     assert f"optimum over {model[-1].certificate_.scope.removeprefix('over ')}" in facts["certificate"]
     assert facts["certificate"].endswith("; this says nothing about new rows")
     tested = out[out.index("scores on the test set, 30 rows of test.csv") :]
@@ -183,8 +183,8 @@ def test_every_model_goes_from_a_table_to_a_file_to_predictions(case, target, lo
     assert facts["proof"]["relative_gap"] <= 1e-2
     assert getattr(model, "huber_delta", None) == (0.3 if delta else 1.0 if kind == "Regressor" else None)
     proof = model.certificate_.verify(features, y)  # from the file and the table alone
-    assert facts["proof"]["objective"] == model.certificate_.primal
-    assert proof.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
+    assert facts["proof"]["objective"] == model.certificate_.objective
+    assert proof.objective == pytest.approx(model.certificate_.objective, rel=1e-6)
     assert proof.relative_gap <= facts["proof"]["relative_gap"] * 1.01 + 1e-6
 
     file = f"p.{ENDINGS.get(loss, 'csv')}"

@@ -178,7 +178,7 @@ def test_ctrl_c_saves_and_reports_the_best_network(folder, interrupt, solver, qu
         assert facts == {}
     else:
         assert facts["proof"]["relative_gap"] == model.certificate_.relative_gap
-        assert facts["proof"]["objective"] == model.certificate_.primal
+        assert facts["proof"]["objective"] == model.certificate_.objective
         assert facts["left_out"] is None  # no more fits once one was interrupted
     run("predict m.npz train.csv --out p.csv")
 

@@ -190,7 +190,7 @@ def test_a_path_is_a_table_and_a_picture():
     done = run("path paid.csv", *options, "--out", "path.csv")
     assert "held out" in done.stdout
     table = pd.read_csv("path.csv")
-    assert (table["objective"] >= table["bound"] - 1e-12).all()
+    assert (table["objective"] >= table["lower_bound"] - 1e-12).all()
     assert table["neurons"].iloc[0] == 0
 
 

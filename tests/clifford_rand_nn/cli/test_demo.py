@@ -90,9 +90,9 @@ def test_spiral_is_the_paper_s_problem_no_network_beats_the_first_and_neurons_th
         proof, network = fit.proof, fit.model.network_
         assert proof.beta * 2 * len(X) == pytest.approx(1e-3)  # the paper's scale
         assert fit.model.decision_function(X) == pytest.approx(network.predict(X))
-        assert proof.primal == pytest.approx(objective(network, proof.beta, X, Y), rel=1e-9)
-        assert proof.primal >= best.dual  # what the first row's proof says of all the others
-        assert proof.over_all_neurons(X, Y).dual <= best.primal  # and no other dual point proves it wrong
+        assert proof.objective == pytest.approx(objective(network, proof.beta, X, Y), rel=1e-9)
+        assert proof.objective >= best.lower_bound  # what the first row's proof says of all the others
+        assert proof.over_all_neurons(X, Y).lower_bound <= best.objective  # and no other dual point proves it wrong
         size = np.linalg.norm(network.W1, axis=1) * np.abs(network.w2[:, 0])
         kept = np.argsort(size)[::-1][: fit.n_neurons]
         f = np.maximum(X @ network.W1[kept].T + network.b1[kept], 0) @ network.w2[kept, 0] + network.b2[0]
@@ -103,8 +103,8 @@ def test_spiral_is_the_paper_s_problem_no_network_beats_the_first_and_neurons_th
 def test_seed_and_number_of_gates_are_used(monkeypatch):
     first, again, other = (fit_spiral(*spiral(8), seed, 6, lambda _: None) for seed in (0, 0, 1))
     for name in ("6 pairs", "6 cross-product gates", "6 Gaussian gates"):
-        assert first[name].proof.primal == again[name].proof.primal != other[name].proof.primal
-    assert first["every network"].proof.primal == other["every network"].proof.primal
+        assert first[name].proof.objective == again[name].proof.objective != other[name].proof.objective
+    assert first["every network"].proof.objective == other["every network"].proof.objective
     assert all(isinstance(fit, SpiralFit) and fit.seconds > 0 for fit in first.values())
 
 

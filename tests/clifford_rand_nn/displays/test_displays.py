@@ -239,7 +239,7 @@ def test_convergence_is_the_history_of_the_solver(network, gated):
 def test_the_certificate_is_two_bars(network):
     shown = CertificateDisplay.from_estimator(make_pipeline(network), ax=Figure().subplots())
     proof = network.certificate_
-    assert [bar.get_width() for bar in shown.ax_.patches] == [proof.primal, proof.dual]
+    assert [bar.get_width() for bar in shown.ax_.patches] == [proof.objective, proof.lower_bound]
     assert "all gated networks" in shown.ax_.get_title().replace("\n", " ")
     with pytest.raises(ArgumentError, match="must be a fitted estimator of clifford_rand_nn"):
         CertificateDisplay.from_estimator(Halves())

@@ -95,8 +95,8 @@ def test_certificates_hold_and_notice_a_bias_that_is_charged_less(family, y):
         return
     else:
         wider = claim._replace(family=replace(claim.family, feature=2 * C))
-    other = replace(proof, claim=wider, primal=np.nan).verify(X, y)
-    assert other.dual < proof.dual - 1e-5
+    other = replace(proof, claim=wider, objective=np.nan).verify(X, y)
+    assert other.lower_bound < proof.lower_bound - 1e-5
 
 
 def test_a_bound_for_every_neuron():
@@ -105,7 +105,7 @@ def test_a_bound_for_every_neuron():
     every = sampled.certificate_.over_all_neurons(rows, y)
     every_pattern = ConvexReLURegressor(gates="exhaustive", beta=1e-2, tol=1e-8)
     best = clone(every_pattern).fit(rows, y)
-    assert every.dual <= best.result_.objective * (1 + 1e-9) < sampled.result_.objective
+    assert every.lower_bound <= best.result_.objective * (1 + 1e-9) < sampled.result_.objective
     assert "global" in every.scope
     assert "global" in best.certificate_.scope
     lasso = _fitted("lasso", y, rows)

@@ -79,7 +79,7 @@ def test_attributes_network_and_certificate_are_of_one_model(model):
     if isinstance(model, GatedReLURegressor):
         np.testing.assert_array_equal(model.gates_.activations(X), model.patterns_)
     stored, again = model.certificate_, model.certificate_.verify(X, Y)
-    assert again.primal == pytest.approx(stored.primal, rel=1e-6)
+    assert again.objective == pytest.approx(stored.objective, rel=1e-6)
     assert again.relative_gap <= stored.relative_gap + 1e-6
     assert model.certificate_.verify(X, Y[::-1]).relative_gap > 0.01  # other targets: proved nothing
 
@@ -98,7 +98,7 @@ def test_classifiers(model, labels, loss):
     assert model.score(X, labels) > 0.8
     assert hasattr(model, "predict_proba")
     proof = model.certificate_.verify(X, labels)
-    assert proof.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert proof.objective == pytest.approx(model.certificate_.objective, rel=1e-9)
     assert proof.relative_gap <= 1.1e-5
     if labels is THREE:  # the penalty is of units, over all classes
         assert model.coef_.shape[0] == 3
@@ -150,7 +150,7 @@ def test_scopes_and_the_global_bound_of_a_subsample(penalty):
     assert few.certificate_.n_patterns == len(few.candidate_gates_) <= 8
     wide = few.certificate_.over_all_neurons(X, Y)
     assert wide.scope.startswith("global: all")
-    assert wide.dual <= best.result_.objective * (1 + 1e-8)
+    assert wide.lower_bound <= best.result_.objective * (1 + 1e-8)
     assert best.result_.objective <= few.result_.objective * (1 + 1e-8)
     assert wide.relative_gap > few.certificate_.relative_gap
     assert best.certificate_.over_all_neurons(X, Y).relative_gap <= 1e-7
@@ -159,20 +159,20 @@ def test_scopes_and_the_global_bound_of_a_subsample(penalty):
 def test_stored_numbers_decide_nothing():
     """Wrong values are corrected, an infeasible dual point is scaled or projected into the bound."""
     gated = GatedReLUClassifier(**GATED, **FREE).fit(X, SIDE).certificate_
-    forged = replace(gated, primal=0.0, dual=9.9, relative_gap=0.0, dual_point=1.5 * gated.dual_point)
-    assert forged.verify(X, SIDE).primal == pytest.approx(gated.primal, rel=1e-10)
-    assert forged.verify(X, SIDE).dual <= gated.primal
+    forged = replace(gated, objective=0.0, lower_bound=9.9, relative_gap=0.0, dual_point=1.5 * gated.dual_point)
+    assert forged.verify(X, SIDE).objective == pytest.approx(gated.objective, rel=1e-10)
+    assert forged.verify(X, SIDE).lower_bound <= gated.objective
     assert f"over the {gated.n_patterns} sampled patterns" in str(gated)
     with pytest.raises(ArgumentError, match=r"must be the training rows"):
         gated.verify(X[:-1], SIDE[:-1])
     with pytest.raises(ArgumentError, match=r"that of a ReLU network\. Got that of a gated network"):
         gated.over_all_neurons(X, SIDE)
     proof = ConvexReLURegressor(**ALL, **FREE).fit(X, Y).certificate_
-    assert replace(proof, dual=proof.primal, dual_point=0 * proof.dual_point).verify(X, Y).relative_gap == 1.0
+    assert replace(proof, lower_bound=proof.objective, dual_point=0 * proof.dual_point).verify(X, Y).relative_gap == 1.0
     tilted = replace(proof, dual_point=proof.dual_point + 0.1).verify(X, Y)  # the free intercept needs a sum of zero
-    assert tilted.dual == pytest.approx(proof.dual, rel=1e-9)
+    assert tilted.lower_bound == pytest.approx(proof.lower_bound, rel=1e-9)
     assert np.abs(tilted.dual_point.sum(axis=0)).max() <= 1e-15 * np.abs(tilted.dual_point).sum()
-    assert replace(proof, dual_point=5 * proof.dual_point).verify(X, Y).dual <= proof.primal * (1 + 1e-9)
+    assert replace(proof, dual_point=5 * proof.dual_point).verify(X, Y).lower_bound <= proof.objective * (1 + 1e-9)
 
 
 def test_a_network_below_its_bound_is_an_error():
@@ -180,7 +180,7 @@ def test_a_network_below_its_bound_is_an_error():
     rows, y = spiral(20)
     few = ConvexReLURegressor(n_gates=5, beta=1e-3, random_state=0, bias="free").fit(rows, y).certificate_
     best = ConvexReLURegressor(**ALL, beta=1e-3, bias="free").fit(rows, y).certificate_
-    assert best.primal < 0.93 * few.dual  # of another family, so that the bound is none for it
+    assert best.objective < 0.93 * few.lower_bound  # of another family, so that the bound is none for it
     with pytest.raises(ArgumentError, match=r"no network is below the bound .* by more than .*Got an objective of"):
         replace(few, claim=few.claim._replace(network=best.claim.network)).verify(rows, y)
     assert gap_above(1.0, 1.0 + 1e-9, 1.0) == 0.0
@@ -301,7 +301,7 @@ def test_columns_that_do_not_vary_leave_the_network_as_it_is(penalty, n_still, s
     wide = np.concatenate([rows, np.zeros((25, n_still - 1)), np.ones((25, 1))], axis=1)
     lasso = CrossProductLassoRegressor(penalty=penalty, subsample=subsample, beta=1e-4, random_state=0, bias="free")
     narrow, model = clone(lasso).fit(rows, y), clone(lasso).fit(wide, y)
-    assert model.certificate_.primal == pytest.approx(narrow.certificate_.primal, rel=1e-5)
+    assert model.certificate_.objective == pytest.approx(narrow.certificate_.objective, rel=1e-5)
     assert model.network_.n_neurons > 3
     assert model.certificate_.verify(wide, y).relative_gap <= 1e-5
 
@@ -317,12 +317,12 @@ def test_columns_in_memory_and_in_blocks_have_one_optimum(loss, subsample):
         for solver in ("auto", "working_set", "interior_point")
     ]
     for targets in (y, y > 0):
-        primal = [model.fit(rows, targets).certificate_.primal for model in models]
+        primal = [model.fit(rows, targets).certificate_.objective for model in models]
         assert primal == pytest.approx([primal[0]] * 3, rel=3e-6)
         assert models[0].certificate_.scope == models[1].certificate_.scope
     if subsample is None:  # the matrix would take more
         small = CrossProductLassoClassifier(max_memory=2e5, **options).fit(rows, y > 0)
-        assert small.certificate_.primal == pytest.approx(primal[0], rel=3e-6)
+        assert small.certificate_.objective == pytest.approx(primal[0], rel=3e-6)
 
 
 def test_what_copies_share_is_brought_back_to_every_row(monkeypatch):
@@ -340,7 +340,7 @@ def test_what_copies_share_is_brought_back_to_every_row(monkeypatch):
     assert np.sqrt((between**2).sum(axis=1).mean()) <= reach < 1e-3
     for model, data, wanted in ((weighted, rows, y), (copied, many, targets)):
         again = model.certificate_.verify(data, wanted)
-        assert again.dual == pytest.approx(model.certificate_.dual, rel=1e-9)
+        assert again.lower_bound == pytest.approx(model.certificate_.lower_bound, rel=1e-9)
         np.testing.assert_allclose(model.result_.fitted, model.predict(data), atol=1e-9)
         neurons = model.result_.coefficients.neurons
         np.testing.assert_allclose(neurons.training_columns(data), neurons.columns(data), atol=1e-9)

@@ -27,7 +27,7 @@ def test_columns_that_are_drawn_are_of_the_l2_norm_with_linear_models(dense):
     assert dense.certificate_.relative_gap <= 1e-6
     found = dense.certificate_.verify(WIDE, DENSE)
     assert found.relative_gap <= 1e-6
-    assert found.primal == pytest.approx(dense.result_.objective, rel=1e-9)
+    assert found.objective == pytest.approx(dense.result_.objective, rel=1e-9)
 
 
 def test_a_linear_model_is_two_neurons_that_no_rows_span(dense):

@@ -160,8 +160,8 @@ def test_an_interrupt_ends_a_path_with_the_results_so_far(name):
     assert path.message in repr(path)
     np.testing.assert_array_equal(path.betas, whole.betas[: len(path)])
     assert len(path.networks) == len(path.statuses) == len(path.objectives) == len(path)
-    assert (path.objectives >= whole.bounds[: len(path)] * (1 - 1e-9)).all()
-    assert (path.bounds <= whole.objectives[: len(path)] * (1 + 1e-9)).all()
+    assert (path.objectives >= whole.lower_bounds[: len(path)] * (1 - 1e-9)).all()
+    assert (path.lower_bounds <= whole.objectives[: len(path)] * (1 + 1e-9)).all()
 
 
 @pytest.mark.parametrize("name", PATHS)

@@ -58,10 +58,10 @@ def test_two_opposite_ramps_share_a_neuron(model):
     ramp = 0.95 * np.array([[1.0, -1.0]])
     network = TwoLayerNetwork(np.ones((1, 1)), np.zeros(1), ramp, np.zeros(2))
     value = np.mean(np.sum((network.predict(X) - Y) ** 2, axis=1)) / 2 + 1e-2 * network.penalty()
-    assert proof.dual <= value < 0.0183
+    assert proof.lower_bound <= value < 0.0183
     descent = Descent(X, Y, "squared", 1e-2, 2, True, True)
     lowest = descent.lowest(np.random.default_rng(0), 8, 6)
-    assert proof.dual - 1e-12 <= lowest <= 1.01 * proof.primal
+    assert proof.lower_bound - 1e-12 <= lowest <= 1.01 * proof.objective
 
 
 # ------------------------------------------------------------------ pricing
@@ -163,10 +163,10 @@ def test_no_network_is_below_a_global_bound(d, p, bias, loss):
     assert proof.scope.startswith("global: all")
     assert proof.relative_gap <= 1e-6
     descent = Descent(X, Y, loss, 0.02, p, bias, bias)
-    assert descent.objective(net.W1, net.b1, net.w2, net.b2) == pytest.approx(proof.primal, rel=1e-9)
+    assert descent.objective(net.W1, net.b1, net.w2, net.b2) == pytest.approx(proof.objective, rel=1e-9)
     lowest = descent.lowest(rng, 12, 4, (net.W1, net.b1, net.w2, net.b2), steps=150)
-    assert proof.dual - 1e-10 <= lowest <= 1.2 * proof.primal
-    assert proof.verify(X, y).dual == pytest.approx(proof.dual, rel=1e-9)
+    assert proof.lower_bound - 1e-10 <= lowest <= 1.2 * proof.objective
+    assert proof.verify(X, y).lower_bound == pytest.approx(proof.lower_bound, rel=1e-9)
 
 
 @pytest.mark.parametrize("penalty", PENALTIES)
@@ -181,7 +181,7 @@ def test_given_gates_are_bounded_by_all(penalty):
     assert few.certificate_.relative_gap <= 1e-6
     wide = few.certificate_.over_all_neurons(X, Y)
     assert wide.scope.startswith("global: all")
-    assert wide.dual <= best.result_.objective <= few.result_.objective * (1 + 1e-9)
+    assert wide.lower_bound <= best.result_.objective <= few.result_.objective * (1 + 1e-9)
     assert wide.relative_gap > 1e-3
 
 

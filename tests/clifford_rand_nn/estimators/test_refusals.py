@@ -356,7 +356,7 @@ def test_a_certificate_is_no_proof_for_data_of_another_size(scale):
     with np.errstate(all="raise", under="ignore"):
         for rows, targets in ((X * scale, Y), (X, Y * scale)):
             with contextlib.suppress(ArgumentError):
-                assert np.isfinite(certificate.verify(rows, targets).primal)
+                assert np.isfinite(certificate.verify(rows, targets).objective)
 
 
 NETWORK = TwoLayerNetwork(np.array([[1.0, 0.5], [-1.0, 2.0]]), np.array([0.1, 0.0]), np.ones((2, 1)), np.zeros(1))

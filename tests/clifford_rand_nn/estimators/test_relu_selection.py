@@ -126,7 +126,7 @@ def test_a_network_that_ends_early_is_no_worse_than_that_of_its_gates(monkeypatc
     assert model.result_.n_iter == 2
     assert model.score(X, TWO) > 0.8
     checked = model.certificate_.verify(X, TWO)
-    assert checked.primal == pytest.approx(model.result_.objective, rel=1e-9)
+    assert checked.objective == pytest.approx(model.result_.objective, rel=1e-9)
     again, task = begun(ConvexReLUClassifier(n_gates=4, random_state=0), X, TWO)
     neurons = own_neurons(again._candidates(task)[1])
     least = InteriorPoint().solve(
@@ -141,7 +141,7 @@ def test_so_is_one_of_several_outputs_that_has_no_time_at_all():
     assert model.score(X, THREE) > 0.7
     assert model.result_.status.value == "max_time"
     checked = model.certificate_.verify(X, THREE)
-    assert checked.primal == pytest.approx(model.result_.objective, rel=1e-9)
+    assert checked.objective == pytest.approx(model.result_.objective, rel=1e-9)
 
 
 class Short(ConeInteriorPoint):
@@ -173,7 +173,7 @@ def test_a_limit_is_kept_by_ten_outputs():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = ConvexReLUClassifier(random_state=0, max_time=4).fit(data[:400], y[:400])
     assert model.score(data[400:], y[400:]) > 0.85
-    assert model.certificate_.verify(data[:400], y[:400]).primal == pytest.approx(model.result_.objective, rel=1e-9)
+    assert model.certificate_.verify(data[:400], y[:400]).objective == pytest.approx(model.result_.objective, rel=1e-9)
 
 
 def test_regression_keeps_its_least_squares():

@@ -155,7 +155,7 @@ def test_units_and_back_are_the_identity():
         again = units.inverse().back(units.back(value))
         assert repr(again) == repr(value)
     moved = model.certificate_.rescaled(units).rescaled(units.inverse())
-    assert (moved.primal, moved.beta) == (model.certificate_.primal, model.certificate_.beta)
+    assert (moved.objective, moved.beta) == (model.certificate_.objective, model.certificate_.beta)
     with pytest.raises(TypeError, match="int has no units"):
         units.back(3)
 

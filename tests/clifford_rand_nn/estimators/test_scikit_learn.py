@@ -230,7 +230,7 @@ def test_weights_of_classes_are_weights_of_their_rows(name):
     twice = np.repeat(np.arange(48), np.where(X[:, 0] > 0, 2, 1))
     a = clone(CLASSIFIERS[name]).set_params(class_weight="balanced").fit(X[twice], y[twice])
     b = clone(CLASSIFIERS[name]).set_params(class_weight="balanced").fit(X, y, np.where(X[:, 0] > 0, 2, 1))
-    np.testing.assert_allclose(a.certificate_.primal, b.certificate_.primal, rtol=1e-3)
+    np.testing.assert_allclose(a.certificate_.objective, b.certificate_.objective, rtol=1e-3)
     for wrong in ("even", {"none": 2.0}):
         with pytest.raises(ArgumentError, match=r"'class_weight' parameter of \w+ must be"):
             clone(CLASSIFIERS[name]).set_params(class_weight=wrong).fit(X, y)
@@ -255,7 +255,7 @@ def test_several_labels_a_row(tmp_path):
     assert several.loo_score_ > 0.6
     found = several.certificate_.verify(X, marks)
     assert found.relative_gap < 1e-6
-    np.testing.assert_allclose(found.primal, several.certificate_.primal, rtol=1e-9)
+    np.testing.assert_allclose(found.objective, several.certificate_.objective, rtol=1e-9)
     squares = ConvexNetworkRegressor(max_metric_iter=0).fit(X, 2 * marks - 1, GROUPS % 3)  # the same network
     np.testing.assert_allclose(squares.predict(X), several.network_.predict(X), atol=1e-9)
     few = clone(CLASSIFIERS["few"]).fit(X, marks)

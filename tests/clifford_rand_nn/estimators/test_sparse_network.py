@@ -33,8 +33,8 @@ def is_certified(model, X, y):
     for proof in (model.certificate_, model.selection_certificate_):
         verified = proof.verify(X, y)
         assert verified.relative_gap < 2e-6
-        assert verified.primal == pytest.approx(proof.primal, rel=1e-9)
-        assert verified.dual == pytest.approx(proof.dual, rel=1e-6)
+        assert verified.objective == pytest.approx(proof.objective, rel=1e-9)
+        assert verified.lower_bound == pytest.approx(proof.lower_bound, rel=1e-6)
     assert model.selection_certificate_.n_patterns > model.certificate_.n_patterns
 
 
@@ -66,8 +66,8 @@ def test_a_certificate_is_that_of_the_network(fitted):
     bounds = [(0, None)] * (len(start) - 1) + [(None, None)]
     options = {"maxiter": 5000, "maxfun": 10**6, "ftol": 1e-14, "gtol": 1e-10}
     least = minimize(objective, start, jac=True, bounds=bounds, options=options).fun
-    assert proof.primal == pytest.approx(least, rel=1e-4)
-    assert proof.primal <= least * (1 + 1e-6)
+    assert proof.objective == pytest.approx(least, rel=1e-4)
+    assert proof.objective <= least * (1 + 1e-6)
 
 
 def test_rounding_of_the_rows_decides_nothing():
@@ -80,7 +80,7 @@ def test_rounding_of_the_rows_decides_nothing():
         for noise in (0, 1)
     ]
     assert other.beta_ == pytest.approx(first.beta_, rel=1e-12)
-    assert other.certificate_.primal == pytest.approx(first.certificate_.primal, rel=1e-10)
+    assert other.certificate_.objective == pytest.approx(first.certificate_.objective, rel=1e-10)
 
 
 def test_rows_span_the_hyperplanes():
@@ -169,7 +169,7 @@ def test_a_beta_that_is_given_is_solved_for():
     assert "global" in model.certificate_.scope  # all planes of 50 rows of the plane
     few = ConvexNetworkRegressor(gates="row_spanned", beta=0.02, n_neurons=2).fit(X, Y)
     assert len(few.network_.W1) <= 2 < len(model.network_.W1)
-    assert few.selection_certificate_.primal == pytest.approx(model.certificate_.primal, rel=1e-5)
+    assert few.selection_certificate_.objective == pytest.approx(model.certificate_.objective, rel=1e-5)
 
 
 @pytest.mark.parametrize("gates", GATES)

@@ -251,8 +251,8 @@ def test_a_row_of_weight_zero_is_not_there(model, y, tmp_path):
     assert len(whole.patterns_) == len(values[2]) == kept.sum()
     certificate, tol = whole.certificate_, 1e-6 if model.tol == "auto" else model.tol
     for again in (certificate.verify(X, y), certificate.verify(X, y, 3 * WEIGHTS)):
-        assert again.primal == pytest.approx(certificate.primal, rel=1e-9)
-        assert again.dual == pytest.approx(certificate.dual, rel=1e-6)
+        assert again.objective == pytest.approx(certificate.objective, rel=1e-9)
+        assert again.lower_bound == pytest.approx(certificate.lower_bound, rel=1e-6)
         assert again.relative_gap <= 2 * tol
     assert certificate.verify(X, y, np.where(kept, 1.0 + np.arange(40), 0)).relative_gap > 10 * tol
     with pytest.raises(ArgumentError, match=r"the training weights, 33 of them positive\. Got 40 positive weights"):
@@ -260,7 +260,7 @@ def test_a_row_of_weight_zero_is_not_there(model, y, tmp_path):
     save_model(whole, tmp_path / "model.npz")
     loaded = load_model(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.certificate_.sample_weight, certificate.sample_weight)
-    assert loaded.certificate_.verify(X, y).primal == pytest.approx(certificate.primal, rel=1e-9)
+    assert loaded.certificate_.verify(X, y).objective == pytest.approx(certificate.objective, rel=1e-9)
     part = model.fit(X[kept], y[kept], sample_weight=WEIGHTS[kept])
     np.testing.assert_array_equal(part.coef_, values[0])
     np.testing.assert_array_equal(part.result_.fitted, values[2])
@@ -299,7 +299,7 @@ def test_a_certificate_of_all_neurons():
     wide = model.certificate_.over_all_neurons(X[:14], REAL[:14])
     assert wide.relative_gap <= 1e-7
     assert "global" in wide.scope
-    assert wide.dual == pytest.approx(model.certificate_.dual, rel=1e-7)
+    assert wide.lower_bound == pytest.approx(model.certificate_.lower_bound, rel=1e-7)
 
 
 def test_cross_validation_weighs_training_and_scores():
@@ -365,7 +365,7 @@ def test_targets_that_are_all_one_number_are_that_number(level, n, recwarn, monk
         assert not [str(warning.message) for warning in recwarn]
         assert (model.predict(X) == level).all()
         assert model.loo_score_ == 1
-        assert model.certificate_.primal == model.certificate_.relative_gap == 0
+        assert model.certificate_.objective == model.certificate_.relative_gap == 0
         assert model.certificate_.verify(X, np.full(n, level)).relative_gap <= 1e-9
 
 

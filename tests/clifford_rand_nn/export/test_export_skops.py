@@ -23,4 +23,4 @@ def test_an_estimator_comes_back_from_a_skops_file(kind):
             found, wanted = (np.asarray(getattr(one, method)(X)) for one in (again, model))
             assert (found == wanted).all()
     inner, old = (getattr(one, "estimator_", one).certificate_.verify(*training(kind)) for one in (again, model))
-    assert (inner.primal, inner.dual, inner.scope) == (old.primal, old.dual, old.scope)
+    assert (inner.objective, inner.lower_bound, inner.scope) == (old.objective, old.lower_bound, old.scope)

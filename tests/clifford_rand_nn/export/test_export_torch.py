@@ -56,7 +56,7 @@ def test_results_are_of_the_precision_of_the_module(kind):
 def test_loss_and_penalty_are_the_objective_that_was_minimised(kind):
     model = fitted(kind)
     module, proof = model.to_torch(), model.certificate_
-    assert objective(kind, module).item() == pytest.approx(proof.primal, rel=1e-9)
+    assert objective(kind, module).item() == pytest.approx(proof.objective, rel=1e-9)
 
 
 def objective(kind, module):

@@ -81,10 +81,10 @@ def test_fits_are_those_of_rows_as_they_come(model, monkeypatch):
             np.testing.assert_allclose(found.predict_interval(sp.csr_array(NEW)), found.predict_interval(NEW))
         else:
             np.testing.assert_array_equal(found.loo_predictions_, truth[0])
-        np.testing.assert_allclose(found.certificate_.primal, truth[1].primal, rtol=1e-8)
+        np.testing.assert_allclose(found.certificate_.objective, truth[1].objective, rtol=1e-8)
         again = found.certificate_.verify(rows, y)
         assert again.relative_gap < 1e-6
-        np.testing.assert_allclose(again.dual, truth[1].dual, rtol=1e-7)
+        np.testing.assert_allclose(again.lower_bound, truth[1].lower_bound, rtol=1e-7)
 
 
 def test_more_rows_than_eigenvectors_are_for(monkeypatch):

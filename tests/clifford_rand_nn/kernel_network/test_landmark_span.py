@@ -87,6 +87,6 @@ def test_a_bound_of_shards_is_below_the_optimum(loss, kind, beta, monkeypatch):
     else:
         least = least_logistic(*given, np.where(labels, 1.0, -1.0), beta)
     for proof in (model.certificate_, model.certificate_.verify(shards)):
-        assert proof.dual <= least * (1 + _DOUBLE)
-        assert proof.primal >= least * (1 - 1e-9)
+        assert proof.lower_bound <= least * (1 + _DOUBLE)
+        assert proof.objective >= least * (1 - 1e-9)
         assert proof.relative_gap < 2e-3

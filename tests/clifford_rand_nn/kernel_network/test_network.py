@@ -66,7 +66,7 @@ def test_certificates_are_verified_from_the_data(wave, scale, weighted):
     model = ConvexNetworkRegressor().fit(X * scale, y * min(scale, 1e120), w)
     found = model.certificate_.verify(X * scale, y * min(scale, 1e120))
     assert found.relative_gap < 1e-8
-    assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert found.objective == pytest.approx(model.certificate_.objective, rel=1e-9)
     network = replace(model.network_, alpha=0.5 * model.network_.alpha)
     assert replace(found, claim=KernelClaim(network)).verify(X * scale, y * min(scale, 1e120)).relative_gap > 1e-3
 
@@ -76,7 +76,7 @@ def test_copies_with_other_targets_are_certified(wave):
     X, y = np.concatenate([X, X[:40]]), np.concatenate([y, y[:40] + 1.0])
     model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y)
     assert model.certificate_.verify(X, y).relative_gap < 1e-8
-    assert model.certificate_.primal > 0.02  # what no function can fit
+    assert model.certificate_.objective > 0.02  # what no function can fit
 
 
 def test_units_change_nothing(wave):
@@ -255,7 +255,7 @@ def test_rows_beyond_eigenvectors(monkeypatch, way, weighted):
     for beta in (1e-3, "auto"):
         model = ConvexNetworkRegressor(beta=beta, max_metric_iter=0).fit(X, y, w)
         found = model.certificate_.verify(X, y)
-        assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
+        assert found.objective == pytest.approx(model.certificate_.objective, rel=1e-6)
         assert found.relative_gap < 2e-3
         assert ("landmarks" in model.certificate_.scope) == (way == "landmarks")
         if beta != "auto" and way == "factor":
@@ -387,7 +387,7 @@ def test_the_logistic_loss_on_the_same_gates(load, weighted):
     assert model.certificate_.relative_gap < 1e-5
     found = model.certificate_.verify(X, y)
     assert found.relative_gap < 1e-5
-    assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
+    assert found.objective == pytest.approx(model.certificate_.objective, rel=1e-6)
     assert model.loo_score_ > 0.93
     assert model.score(X, y) > 0.93
     fixed = clone(LOGISTIC).set_params(beta=model.beta_).fit(X, y, w)
@@ -444,7 +444,7 @@ def test_a_fit_that_time_ends_says_so(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="max_time was over: the network is a direct fit to all 600 rows"):
         model = ConvexNetworkRegressor(max_metric_iter=0, max_time=1e-3).fit(X, y)
     assert np.isfinite(model.predict(X)).all()
-    assert model.certificate_.verify(X, y).dual <= model.certificate_.primal
+    assert model.certificate_.verify(X, y).lower_bound <= model.certificate_.objective
 
 
 @pytest.mark.parametrize("beta", ["auto", 1e-6])
@@ -455,7 +455,7 @@ def test_a_logistic_fit_that_time_ends_says_so(beta):
     with pytest.warns(ConvergenceWarning, match="logistic fit ended 'max_time' with a relative gap of"):
         model = ConvexNetworkClassifier(loss="logistic", beta=beta, max_time=1e-6).fit(X, y)
     assert model.result_.status.value == "max_time"
-    assert model.certificate_.verify(X, y).dual <= model.certificate_.primal
+    assert model.certificate_.verify(X, y).lower_bound <= model.certificate_.objective
     assert np.isfinite(model.predict_log_proba(X)).all()
 
 
@@ -484,7 +484,7 @@ def test_which_rows_were_left_out_and_how_the_solver_came_to_its_end():
             assert 1 - rest == pytest.approx(model.loo_score_)
         objectives, proof = [row.objective for row in model.result_.history], model.certificate_
         assert objectives == sorted(objectives, reverse=True)
-        assert objectives[-1] == pytest.approx(proof.primal, rel=1e-7)  # some solvers polish their last point
+        assert objectives[-1] == pytest.approx(proof.objective, rel=1e-7)  # some solvers polish their last point
         assert model.result_.history[-1].relative_gap == pytest.approx(proof.relative_gap, abs=1e-6)
         assert model.n_neurons or model.result_.history[0].relative_gap > 0.1  # those begin with the solution of a path
         assert [row.seconds for row in model.result_.history] == sorted(row.seconds for row in model.result_.history)

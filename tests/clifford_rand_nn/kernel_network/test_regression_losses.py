@@ -79,7 +79,7 @@ def test_certificates_are_verified_whatever_the_data(options, kind):
     assert model.result_.status == "optimal"
     verified = model.certificate_.verify(X, y, weights)
     assert verified.relative_gap < 2e-6
-    assert verified.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
+    assert verified.objective == pytest.approx(model.certificate_.objective, rel=1e-6)
     mass = weights if weights is None else weights[weights > 0]
     kept = slice(None) if weights is None else weights > 0
     level = options.get("quantile", 0.5)
@@ -108,7 +108,7 @@ def test_whole_weights_are_copies_of_rows(options):
     copies = np.repeat(np.arange(40), times)
     weighted = ConvexNetworkRegressor(max_metric_iter=0, **options).fit(X, y, times)
     copied = ConvexNetworkRegressor(max_metric_iter=0, **options).fit(X[copies], y[copies])
-    assert weighted.certificate_.primal == pytest.approx(copied.certificate_.primal, rel=2e-6)
+    assert weighted.certificate_.objective == pytest.approx(copied.certificate_.objective, rel=2e-6)
     np.testing.assert_allclose(weighted.predict(X), copied.predict(X), atol=0.02 * np.ptp(y))
     assert copied.network_.rows.shape == weighted.network_.rows.shape
     # repeated rows are left out together: one at a time the scores differ by .07 and .1

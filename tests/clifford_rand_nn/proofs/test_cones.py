@@ -46,7 +46,7 @@ def test_the_proof_over_sampled_patterns_confirms_the_certificate(penalty, bias,
     verdict = check(proof)
     assert proof["family"]["kind"] == "cones"
     assert verdict.family == f"all networks with these {certificate.n_patterns} activation patterns"
-    assert verdict.objective == pytest.approx(certificate.primal, rel=1e-12)
+    assert verdict.objective == pytest.approx(certificate.objective, rel=1e-12)
     assert verdict.gap <= certificate.relative_gap + 1e-9
     # a dual point on its constraint has no room
     proof["dual"]["numerators"] = [[str(int(t) * 1_000_001) for t in row] for row in proof["dual"]["numerators"]]

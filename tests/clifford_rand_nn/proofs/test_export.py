@@ -45,11 +45,11 @@ def test_the_exact_proof_confirms_the_certificate(name, weighted, outputs, tmp_p
     stated = model.certificate_
     exact = stated.export(tmp_path / "proof.json", X, y, weights)
     verdict = check(json.loads((tmp_path / "proof.json").read_text()))
-    assert stated.verify(X, y, weights, exact=True).dual == exact.dual
-    assert Fraction(exact.primal) >= verdict.objective >= verdict.bound >= Fraction(exact.dual) > 0
-    assert exact.primal == pytest.approx(stated.primal, rel=1e-12)
+    assert stated.verify(X, y, weights, exact=True).lower_bound == exact.lower_bound
+    assert Fraction(exact.objective) >= verdict.objective >= verdict.bound >= Fraction(exact.lower_bound) > 0
+    assert exact.objective == pytest.approx(stated.objective, rel=1e-12)
     assert exact.relative_gap <= stated.relative_gap + 1e-10
-    assert exact.dual <= stated.primal * (1 + 1e-12)
+    assert exact.lower_bound <= stated.objective * (1 + 1e-12)
 
 
 def test_the_checker_runs_without_the_library(tmp_path):
@@ -152,7 +152,7 @@ def test_a_network_far_below_a_bound_is_not_of_its_family():
         nn.CrossProductLassoRegressor(penalty="l1", beta=1e-2, subsample=size, random_state=0).fit(X, y).certificate_
         for size in (3, None)
     )
-    assert whole.primal < 0.99 * sampled.dual
+    assert whole.objective < 0.99 * sampled.lower_bound
     swapped = replace(sampled, claim=sampled.claim._replace(network=whole.claim.network, standard=None))
     rows = sampled.claim.rows(X)  # as the sampled planes take them
     with pytest.raises(ArithmeticError, match="the bound is above the objective"):

@@ -14,7 +14,7 @@ from clifford_rand_nn.pricing.family import Family
 def agrees(model, X, y):
     stated = model.fit(X, y).certificate_
     exact = stated.verify(X, y, exact=True)
-    assert exact.primal == pytest.approx(stated.primal, rel=1e-12)
+    assert exact.objective == pytest.approx(stated.objective, rel=1e-12)
     assert exact.relative_gap <= stated.relative_gap + 1e-9
     return stated, exact
 

@@ -147,7 +147,7 @@ def check_proof(model, X, y, weights, path):
     certificate = model.fit(X, y, sample_weight=weights).certificate_
     certificate.export(path / "proof.json", X, y)
     verdict = check(json.loads((path / "proof.json").read_text()))
-    assert float(verdict.objective) == pytest.approx(certificate.primal, rel=1e-12)
+    assert float(verdict.objective) == pytest.approx(certificate.objective, rel=1e-12)
     assert 0 < verdict.bound <= verdict.objective
     assert float(verdict.gap) <= certificate.relative_gap + 1e-10
 

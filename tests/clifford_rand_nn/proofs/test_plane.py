@@ -127,7 +127,7 @@ def test_the_proof_of_all_neurons_confirms_the_certificate(name, d, outputs, rng
     verdict = check(proof)
     assert proof["family"] == {"kind": "plane"}
     assert verdict.family.startswith("all networks of any width")
-    assert verdict.objective == pytest.approx(stated.primal, rel=1e-12)
+    assert verdict.objective == pytest.approx(stated.objective, rel=1e-12)
     assert verdict.gap <= stated.relative_gap + 1e-10
     # a dual point on its constraint has no room
     proof["dual"]["numerators"] = [[str(int(t) * 1_000_001) for t in row] for row in proof["dual"]["numerators"]]
@@ -181,5 +181,5 @@ def test_the_objective_of_classes_far_from_the_origin_is_that_of_exact_arithmeti
     y = (np.abs(Z[:, 0]) + 0.3 * rng.normal(size=20) > 0.7).astype(int)
     model = nn.CrossProductLassoClassifier(penalty="l1", bias="free", beta=1e-6, loss=loss).fit(1e6 + 1e-4 * Z, y)
     exact = model.certificate_.verify(1e6 + 1e-4 * Z, y, exact=True)
-    assert model.certificate_.primal == pytest.approx(exact.primal, rel=1e-9)
+    assert model.certificate_.objective == pytest.approx(exact.objective, rel=1e-9)
     assert exact.relative_gap <= model.certificate_.relative_gap + 1e-9

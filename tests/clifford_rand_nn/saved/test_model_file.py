@@ -78,7 +78,16 @@ def comes_back(path, model, rows=NEW):
         for name in ("objective", "duality_gap", "status", "history", "reason", "message"):
             assert getattr(back.result_, name) == getattr(model.result_, name)
     if not isinstance(model, BetaCV):
-        for name in ("primal", "dual", "relative_gap", "scope", "loss", "beta", "n_patterns", "fit_intercept"):
+        for name in (
+            "objective",
+            "lower_bound",
+            "relative_gap",
+            "scope",
+            "loss",
+            "beta",
+            "n_patterns",
+            "fit_intercept",
+        ):
             assert getattr(back.certificate_, name) == getattr(model.certificate_, name)
     for method in ("predict", "predict_proba", "decision_function", "predict_interval"):
         if hasattr(model, method):
@@ -200,8 +209,8 @@ def test_networks_of_many_rows_come_back(tmp_path, monkeypatch, way):
     back = comes_back(tmp_path / "m.npz", model, rows)
     assert back.certificate_.claim.landmarks == model.certificate_.claim.landmarks == (way == "landmarks")
     found, same = (one.certificate_.verify(rows, y) for one in (back, model))
-    assert (found.primal, found.dual) == (same.primal, same.dual)
-    assert same.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
+    assert (found.objective, found.lower_bound) == (same.objective, same.lower_bound)
+    assert same.objective == pytest.approx(model.certificate_.objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("betas", [None, [0.3, 0.03, 0.003]], ids=["grid", "given"])
@@ -333,7 +342,7 @@ DAMAGE = {  # archives whose checksums are right, and what the error says
                 *(_set("coef", lambda a: a.astype(np.float32)), _set("coef", lambda a: np.zeros(3, dtype="f8,i4"))),
                 *(_set("dual_point", lambda a: a[None]), _set("gates_incident", lambda a: a[:2])),
                 *(_meta("params", loss="x"), _meta("params", beta=float("nan"))),
-                *(_meta("certificate", primal=float("inf")), _meta(n_features=10**30), _meta(n_iter="many")),
+                *(_meta("certificate", objective=float("inf")), _meta(n_features=10**30), _meta(n_iter="many")),
                 *(_meta_pop("params"), _meta(certificate=[]), _set("dual_point", lambda a: a[:, :1])),
             )
         ),

@@ -76,9 +76,9 @@ def test_the_optimum_of_squares_is_that_of_dense_normal_equations():
     H[:-1, :-1] += model.beta_ * network.kernel(network.rows)
     a = np.linalg.solve(H, K.T @ (w * y))
     least = 0.5 * w @ (y - K @ a) ** 2 + 0.5 * model.beta_ * a[:-1] @ network.kernel(network.rows) @ a[:-1]
-    assert proof.dual <= least * (1 + 1e-9)
-    assert least * (1 - 1e-9) <= proof.primal
-    assert proof.primal - proof.dual <= 1e-3 * least
+    assert proof.lower_bound <= least * (1 + 1e-9)
+    assert least * (1 - 1e-9) <= proof.objective
+    assert proof.objective - proof.lower_bound <= 1e-3 * least
     assert np.abs(model.predict(X) - K @ a).max() < 0.05 * y.std()
     assert "60 landmarks" in proof.scope
 
@@ -93,8 +93,8 @@ def test_the_optimum_of_the_logistic_loss_is_that_of_the_solver_in_memory(classe
     exact = logistic_path(V @ V.T, targets, w, [model.beta_], loss, leave_out=False, tol=1e-9, max_iter=200)[0]
     assert exact.relative_gap < 1e-8
     assert model.loss_ == proof.loss == "logistic"
-    assert exact.objective * (1 - 1e-7) <= proof.primal <= exact.objective * (1 + 1e-3)
-    assert exact.objective * (1 - 1e-3) <= proof.dual <= exact.objective * (1 + 1e-7)
+    assert exact.objective * (1 - 1e-7) <= proof.objective <= exact.objective * (1 + 1e-3)
+    assert exact.objective * (1 - 1e-3) <= proof.lower_bound <= exact.objective * (1 + 1e-7)
     assert proof.relative_gap <= 1e-3
     assert "60 landmarks" in proof.scope
 
@@ -107,8 +107,8 @@ def test_one_pass_verifies_the_certificate_and_other_targets_do_not(kind, tmp_pa
     assert np.array_equal(loaded.predict(X), model.predict(X))
     for proof in (model.certificate_, loaded.certificate_):
         again = proof.verify(sharded(X, y, w, parts=2))
-        assert again.primal == pytest.approx(proof.primal, rel=1e-9)
-        assert again.dual == pytest.approx(proof.dual, rel=1e-9)
+        assert again.objective == pytest.approx(proof.objective, rel=1e-9)
+        assert again.lower_bound == pytest.approx(proof.lower_bound, rel=1e-9)
         assert proof.verify(sharded(X, y[::-1], w)).relative_gap > 0.1
     with pytest.raises(ArgumentError, match=f"{len(X)} rows"):
         model.certificate_.verify(sharded(X[1:], y[1:], w[1:]))
@@ -134,7 +134,7 @@ def test_held_out_rows_choose_beta_and_estimate_the_score():
     tried = [candidate for candidate in model.candidates_ if candidate.n_rows == 30]
     assert len(tried) == 46
     assert model.beta_ == tried[0].beta == min(tried, key=lambda candidate: candidate.loss).beta
-    assert model.loo_score_ == pytest.approx(1 - tried[0].score, abs=1e-9)
+    assert model.loo_score_ == pytest.approx(1 - tried[0].loss, abs=1e-9)
     with pytest.raises(AttributeError, match="fitted to shards"):
         model.loo_predictions_  # noqa: B018
     new, truth = rows(2000, 4, seed=5)
@@ -169,8 +169,8 @@ def test_the_bound_holds_whatever_the_intercept_is(classes, shift):
     problem = SpanProblem(landmarks, own_span, model.certificate_.targets, float(len(X)), t)
     with LocalEngine(sharded(X, y, w)) as engine:
         judged = judge(problem, engine, network.alpha, t, 2 * network.penalty(), model.beta_)
-    assert 0 <= judged.dual <= model.certificate_.primal
-    assert judged.primal >= model.certificate_.dual
+    assert 0 <= judged.dual <= model.certificate_.objective
+    assert judged.primal >= model.certificate_.lower_bound
     if shift == 0.01:
         assert judged.dual > 0.9 * judged.primal
 
@@ -194,7 +194,9 @@ def test_labels_of_any_kind_with_weights_of_classes():
     assert np.mean(model.predict(X) == labels) > 0.8
     assert 0.7 < model.loo_score_ <= 1
     assert model.certificate_.relative_gap <= 1e-3
-    assert model.certificate_.verify(sharded(X, labels)).primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert model.certificate_.verify(sharded(X, labels)).objective == pytest.approx(
+        model.certificate_.objective, rel=1e-9
+    )
     X, y = labelled(120, 3)
     y[:] = np.where(y == "c", "a", y)
     y[7] = "c"  # of a class that is only held out
@@ -212,7 +214,7 @@ def test_one_column_and_fewer_rows_than_columns(n, d):
     assert np.isfinite(model.predict(X)).all()
     assert 1e119 < np.abs(model.predict(X)).max() < 1e121
     again = model.certificate_.verify(sharded(X, 1e120 * y))
-    assert again.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert again.objective == pytest.approx(model.certificate_.objective, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ def undisturbed(loss, beta="auto"):
 def test_any_number_of_workers_gives_the_same_bits(loss):
     alone = network(loss).fit(SHARDS, engine=LocalEngine(SHARDS, 1))
     assert np.array_equal(alone.network_.alpha, undisturbed(loss).network_.alpha)
-    assert alone.certificate_.dual == undisturbed(loss).certificate_.dual
+    assert alone.certificate_.lower_bound == undisturbed(loss).certificate_.lower_bound
 
 
 @pytest.mark.parametrize(("loss", "passes"), [("squared", 2), ("squared", 3), ("logistic", 2), ("logistic", None)])
@@ -287,7 +289,7 @@ def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(loss, passes, tmp_path,
     for model in (resumed, finished):
         assert np.array_equal(model.network_.alpha, expected.network_.alpha)
         assert np.array_equal(model.predict_proba(BROKEN_X), expected.predict_proba(BROKEN_X))
-        assert model.certificate_.dual == expected.certificate_.dual
+        assert model.certificate_.lower_bound == expected.certificate_.lower_bound
         assert [row.relative_gap for row in model.result_.history] == [
             row.relative_gap for row in expected.result_.history
         ]
@@ -323,8 +325,8 @@ def test_ctrl_c_leaves_the_best_network_so_far(loss, place, monkeypatch):
     assert model.result_.status == "interrupted"
     assert model.score(BROKEN_X, BROKEN_Y > 0.5) > 0.7
     proof = model.certificate_.verify(SHARDS)
-    assert proof.primal == pytest.approx(model.certificate_.primal, rel=1e-9)
-    assert proof.dual == pytest.approx(model.certificate_.dual, rel=1e-9)
+    assert proof.objective == pytest.approx(model.certificate_.objective, rel=1e-9)
+    assert proof.lower_bound == pytest.approx(model.certificate_.lower_bound, rel=1e-9)
     assert ("an interrupt ended the pass over all rows" in model.result_.reason) == (place is NormalSum)
 
 
@@ -382,13 +384,13 @@ def test_an_offset_of_the_targets_changes_nothing_but_the_intercept(offset):
     model, near = (
         ConvexNetworkRegressor(max_metric_iter=0, beta=1e-3).fit(of) for of in (shards, sharded(X, far - offset, w))
     )
-    network, best = model.network_, near.certificate_.primal
+    network, best = model.network_, near.certificate_.objective
     Z = network.standard.rows(X.astype(np.float64))
     r = (far - network.intercept) - network.kernel(Z, network.rows) @ network.alpha[:, 0]
     objective = np.average(r**2, weights=w) / 2 + model.beta_ * network.penalty()
     for proof in (model.certificate_, model.certificate_.verify(shards)):
-        assert proof.primal == pytest.approx(objective, rel=1e-9)
-        assert proof.dual <= best * (1 + 1e-9)
+        assert proof.objective == pytest.approx(objective, rel=1e-9)
+        assert proof.lower_bound <= best * (1 + 1e-9)
         assert proof.relative_gap <= 1e-3
 
 
@@ -422,5 +424,5 @@ def test_a_tiny_beta_leads_near_the_optimum(outlier, seed):
     X[0] *= outlier
     y = (X[:, 0] + 0.3 * noise > 0).astype(int)
     model = clone(LOGISTIC).set_params(beta=1e-9).fit(sharded(X, y))
-    assert model.certificate_.primal < 0.05
+    assert model.certificate_.objective < 0.05
     assert (model.predict(X) == y).mean() > 0.96

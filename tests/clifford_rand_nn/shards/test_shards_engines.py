@@ -319,13 +319,13 @@ def test_a_gated_fit_by_another_engine_is_that_of_this_process(shards, client, e
         assert here.coef_.tobytes() == there.coef_.tobytes()
     assert there.result_.converged
     assert there.certificate_.verify(shards)
-    assert abs(here.certificate_.primal - there.certificate_.primal) <= 2e-4 * here.certificate_.primal
+    assert abs(here.certificate_.objective - there.certificate_.objective) <= 2e-4 * here.certificate_.objective
 
 
 def test_a_certificate_is_checked_by_the_engines_of_fit(shards, client):
     proof = GatedReLURegressor(n_gates=3, beta=0.1, tol=1e-2, random_state=0).fit(shards).certificate_
     there = proof.verify(shards, engine=client)
-    assert (there.primal, there.dual) == (proof.verify(shards).primal, proof.verify(shards).dual)
+    assert (there.objective, there.lower_bound) == (proof.verify(shards).objective, proof.verify(shards).lower_bound)
     assert client.status == "running"
     with pytest.raises(ArgumentError, match=r"'engine' parameter of ShardCertificate\.verify must be None, a dist"):
         proof.verify(shards, engine="spark")
@@ -338,7 +338,7 @@ def test_the_default_network_by_dask_is_that_of_this_process(client):
     shards = Shards(np.split(X, 3), np.split((np.abs(X[:, 0]) + X[:, 1] > 0.8).astype(int), 3), part_rows=50)
     here, there = (ConvexNetworkClassifier().fit(shards, engine=engine) for engine in (None, client))
     assert same([here.predict_proba(X)], [there.predict_proba(X)])
-    assert there.certificate_.verify(shards, engine=client).primal == here.certificate_.verify(shards).primal
+    assert there.certificate_.verify(shards, engine=client).objective == here.certificate_.verify(shards).objective
     assert client.status == "running"
 
 

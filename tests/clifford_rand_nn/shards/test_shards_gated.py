@@ -82,7 +82,7 @@ def test_the_optimum_is_that_of_the_same_rows_in_memory(case):
     assert model.result_.converged
     assert model.result_.objective >= exact.result_.objective * (1 - 1e-7)
     assert model.result_.objective <= exact.result_.objective * (1 + 1e-4) + 1e-12
-    assert model.certificate_.dual <= exact.result_.objective * (1 + 1e-9)
+    assert model.certificate_.lower_bound <= exact.result_.objective * (1 + 1e-9)
     if hasattr(model, "predict_proba"):
         assert np.abs(model.decision_function(X) - exact.decision_function(X)).max() < 0.05
         assert np.abs(model.predict_proba(X) - exact.predict_proba(X)).max() < 0.1
@@ -94,12 +94,12 @@ def test_one_pass_checks_the_certificate(case):
     model, exact, X, y = solved(case)
     certificate, claim, shards = model.certificate_, model.certificate_.claim, shards_of(X, y)
     again = certificate.verify(shards_of(X, y, part_rows=1000))
-    assert again.primal == pytest.approx(certificate.primal, rel=1e-9)
-    assert again.dual >= certificate.dual - 1e-9 * certificate.primal
+    assert again.objective == pytest.approx(certificate.objective, rel=1e-9)
+    assert again.lower_bound >= certificate.lower_bound - 1e-9 * certificate.objective
     assert again.relative_gap <= 1e-3
     for factor in (0.3, 1.2, 3.0):  # whatever is claimed, a bound above the optimum does not come out
         wrong = claim._replace(coefficients=claim.coefficients._replace(coef=factor * claim.coefficients.coef))
-        bound = replace(certificate, claim=wrong, scale=1.0, dual=9.0).verify(shards).dual
+        bound = replace(certificate, claim=wrong, scale=1.0, lower_bound=9.0).verify(shards).lower_bound
         assert bound <= exact.result_.objective * (1 + 1e-9)
     kind, _, outputs = CASES[case]
     try:
@@ -145,7 +145,7 @@ def test_any_number_of_workers_gives_the_same_bits():
     )
     for model in others:
         assert np.array_equal(model.coef_, first.coef_)
-        assert model.certificate_.dual == first.certificate_.dual
+        assert model.certificate_.lower_bound == first.certificate_.lower_bound
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,8 @@ def test_an_offset_of_the_targets_changes_nothing_but_the_intercept(options, out
     squares = (U**2).sum(axis=(0, 2)) + (b**2).sum(axis=0) / model.bias_feature_**2
     objective = mean + 0.01 * (squares.sum() / 2 if "penalty" in options else np.sqrt(squares).sum())
     for proof in (model.certificate_, model.certificate_.verify(shards)):
-        assert proof.primal == pytest.approx(objective, rel=1e-9)
-        assert proof.dual <= exact * (1 + 1e-9)
+        assert proof.objective == pytest.approx(objective, rel=1e-9)
+        assert proof.lower_bound <= exact * (1 + 1e-9)
         assert proof.relative_gap <= 1e-3 + 1e-6
 
 
@@ -214,7 +214,9 @@ def test_targets_that_differ_by_rounding_alone_are_trained():
     X, f = rows()
     y = 1 + 2.0**-52 * np.round(5 * f[:, 0])
     model = GatedReLURegressor(n_gates=4, beta=1e-4 * 2.0**-52, tol=1e-2, random_state=0).fit(shards_of(X, y))
-    assert 0 < model.certificate_.dual <= model.certificate_.primal < np.var(y) / 2 + 2.0**-105  # the constant's
+    assert (
+        0 < model.certificate_.lower_bound <= model.certificate_.objective < np.var(y) / 2 + 2.0**-105
+    )  # the constant's
 
 
 def test_a_proof_that_failed_is_tried_again_after_some_steps(monkeypatch):
@@ -243,8 +245,8 @@ def test_residuals_that_no_intercept_has_balanced_prove_nothing(monkeypatch, pen
     with pytest.warns(UserWarning, match="max_iter"):
         model.fit(shards)
     stated, checked = model.certificate_, model.certificate_.verify(shards)
-    assert stated.dual <= 0
-    assert stated.dual == pytest.approx(checked.dual, abs=1e-12)
+    assert stated.lower_bound <= 0
+    assert stated.lower_bound == pytest.approx(checked.lower_bound, abs=1e-12)
     assert stated.relative_gap == pytest.approx(checked.relative_gap, rel=1e-9)
     assert stated.relative_gap >= 1
 

@@ -50,7 +50,7 @@ def test_a_file_keeps_predictions_and_the_proof(fitted, tmp_path):
     assert np.array_equal(again.predict(X), model.predict(X))
     assert str(again.certificate_) == str(model.certificate_)
     one, two = again.certificate_.verify(shards), model.certificate_.verify(shards)
-    assert (one.primal, one.dual) == (two.primal, two.dual)
+    assert (one.objective, one.lower_bound) == (two.objective, two.lower_bound)
     assert one.relative_gap == pytest.approx(again.certificate_.relative_gap, abs=1e-4)
     save_model(again, tmp_path / "again.npz")
     with np.load(tmp_path / "model.npz") as old, np.load(tmp_path / "again.npz") as new:

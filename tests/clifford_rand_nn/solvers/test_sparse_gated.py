@@ -135,7 +135,7 @@ def test_fits_are_those_of_dense_rows(fitted, wide):
     plain, sparse, dense, _, scale = fitted
     assert sparse.beta_ == pytest.approx(plain.beta_, rel=1e-9)
     assert sparse.loss_ == plain.loss_
-    assert sparse.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=2 * sparse._tolerance())
+    assert sparse.certificate_.objective == pytest.approx(plain.certificate_.objective, rel=2 * sparse._tolerance())
     assert sparse.certificate_.relative_gap <= sparse._tolerance()
     assert _outputs(sparse, scale * NEW) == pytest.approx(_outputs(plain, scale * NEW), rel=1e-2, abs=1e-2)
     np.testing.assert_array_equal(_outputs(sparse, scale * NEW), _outputs(dense, scale * NEW))
@@ -156,8 +156,8 @@ def test_certificates_are_verified_on_sparse_rows(fitted, wide, monkeypatch):
     monkeypatch.setattr(sp.csr_array, "toarray", None)
     found = told.verify(sp.csc_array(scale * X), y)
     for one in (found, dense):
-        assert one.primal == pytest.approx(told.primal, rel=1e-9)
-        assert one.dual == pytest.approx(told.dual, rel=1e-9)
+        assert one.objective == pytest.approx(told.objective, rel=1e-9)
+        assert one.lower_bound == pytest.approx(told.lower_bound, rel=1e-9)
         assert one.relative_gap <= max(1e-6, 2 * told.relative_gap)
     with pytest.raises(ArgumentError, match=r"training rows, of shape \(40, 90\). Got shape \(39, 90\)"):
         told.verify(scale * X[1:], y)

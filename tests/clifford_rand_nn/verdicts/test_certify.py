@@ -62,10 +62,10 @@ def test_the_objective_is_the_formula_s_and_descents_stay_above_the_bound(loss):
     lowest = descent.lowest(np.random.default_rng(2), m=8, starts=4, near=lifted)
     assert verdict.lower_bound <= lowest * (1 + 1e-9)
     assert lowest <= verdict.lower_bound * 1.05  # and the bound is no empty one
-    assert verdict.lower_bound <= verdict.lowest <= verdict.lower_bound * (1 + 2e-3)
+    assert verdict.lower_bound <= verdict.best_known_objective <= verdict.lower_bound * (1 + 2e-3)
     assert verdict.excess == pytest.approx(verdict.objective / verdict.lower_bound - 1)
     checked = verdict.certificate.verify(X, given)
-    assert checked.dual == pytest.approx(verdict.lower_bound, rel=1e-9)
+    assert checked.lower_bound == pytest.approx(verdict.lower_bound, rel=1e-9)
 
 
 @pytest.mark.parametrize(("p", "bias"), [(1, "free"), (2, "free"), (1, "penalized"), (2, False)])
@@ -104,7 +104,7 @@ def test_networks_with_the_patterns_stay_above_a_bound_over_patterns():
         assert descent.objective(V, lifted[1], z[:-1], z[-1]) >= verdict.lower_bound
     wider = certify((W, b, alpha, t), X, given, loss="squared", beta=0.02)
     assert int(re.search(r"[\d,]+", wider.patterns.scope)[0]) > len(W)
-    assert wider.patterns.lower_bound <= verdict.lowest
+    assert wider.patterns.lower_bound <= verdict.best_known_objective
 
 
 @pytest.mark.parametrize("bias", ["penalized", "free"])
@@ -123,8 +123,8 @@ def test_networks_of_any_width_in_many_columns(loss, penalty, bias):
     lowest = descent.lowest(np.random.default_rng(2), m=8, starts=2, near=weights)
     assert verdict.lower_bound <= lowest
     exact = verdict.certificate.verify(X, given, exact=True)
-    assert exact.dual == pytest.approx(verdict.lower_bound, rel=1e-6)
-    assert exact.dual <= verdict.lower_bound * (1 + 1e-12)
+    assert exact.lower_bound == pytest.approx(verdict.lower_bound, rel=1e-6)
+    assert exact.lower_bound <= verdict.lower_bound * (1 + 1e-12)
 
 
 def test_rescaled_neurons_have_the_same_verdict():
@@ -219,7 +219,7 @@ def test_estimators_of_this_library_are_at_their_optimum():
     model = ConvexReLURegressor(gates="exhaustive", beta=0.02).fit(X, given)
     verdict = certify(model, X, given)
     assert verdict.excess <= 2e-3
-    assert verdict.objective == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert verdict.objective == pytest.approx(model.certificate_.objective, rel=1e-9)
     with pytest.raises(ArgumentError, match="of ReLU neurons"):
         certify(GatedReLURegressor(n_gates=3, beta=0.1).fit(X, given), X, given)
 
@@ -232,10 +232,10 @@ def test_networks_of_standardized_rows(size):
     model = CrossProductLassoRegressor(subsample=30, penalty="auto", random_state=0).fit(X, given)
     assert model.certificate_.claim.standard is not None
     verdict = certify(model, X, given)
-    assert verdict.objective == pytest.approx(model.certificate_.primal, rel=1e-9)
+    assert verdict.objective == pytest.approx(model.certificate_.objective, rel=1e-9)
     checked = verdict.certificate.verify(X, given)
-    assert checked.primal == pytest.approx(verdict.objective, rel=1e-9)
-    assert checked.dual == pytest.approx(verdict.lower_bound, rel=1e-9)
+    assert checked.objective == pytest.approx(verdict.objective, rel=1e-9)
+    assert checked.lower_bound == pytest.approx(verdict.lower_bound, rel=1e-9)
 
 
 def test_dead_repeated_and_constant_neurons_and_no_neuron_at_all():
@@ -254,7 +254,7 @@ def test_a_short_time_still_proves_something():
     X, _, given, arrays = task("squared", d=6, n=60)
     verdict = certify(arrays, X, given, loss="squared", beta=0.05, max_time=1e-3)
     longer = certify(arrays, X, given, loss="squared", beta=0.05, gates="network")
-    assert 0 <= verdict.lower_bound <= longer.lowest * (1 + 1e-9)
+    assert 0 <= verdict.lower_bound <= longer.best_known_objective * (1 + 1e-9)
 
 
 def test_more_patterns_than_a_float_can_count_are_not_listed():
@@ -271,7 +271,7 @@ def test_one_output_has_at_most_two_neurons_of_a_pattern():
     settings = VerdictSettings(loss="squared", beta=0.002, gates="network", tol=1e-4)
     solution = TrainingProgram.of(arrays, X, given, settings, "certify").solve()
     assert solution.network.n_neurons <= 2 * solution.certificate.n_patterns == 8
-    assert solution.objective <= solution.certificate.dual * (1 + 2e-4)
+    assert solution.objective <= solution.certificate.lower_bound * (1 + 2e-4)
 
 
 def test_texts():
@@ -314,5 +314,5 @@ def test_of_any_width_by_branch_and_bound_in_more_dimensions():
     verdict = certify(arrays, X, given, loss="squared", beta=0.05, tol=0.02, max_time=None)
     narrow = certify(arrays, X, given, loss="squared", beta=0.05, gates="network")
     assert verdict.scope == "of any width"
-    assert verdict.lower_bound <= narrow.lowest
-    assert verdict.lowest <= 1.03 * verdict.lower_bound
+    assert verdict.lower_bound <= narrow.best_known_objective
+    assert verdict.best_known_objective <= 1.03 * verdict.lower_bound

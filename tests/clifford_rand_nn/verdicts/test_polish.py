@@ -49,15 +49,17 @@ def test_any_network_is_no_worse_no_wider_and_certified(d):
         result = polish(arrays, X, y, loss="squared", beta=BETA, sample_weight=weights)
         assert [np.ndim(part) for part in result.network] == [np.ndim(part) for part in arrays], name
         assert len(result.network[0]) <= len(arrays[0]), name
-        assert result.before == pytest.approx(objective(X, y, arrays, weights=weights), rel=1e-12), name
-        assert result.after == pytest.approx(objective(X, y, result.network, weights=weights), rel=1e-12), name
-        assert result.after <= result.before, name
+        assert result.objective_before == pytest.approx(objective(X, y, arrays, weights=weights), rel=1e-12), name
+        assert result.objective_after == pytest.approx(objective(X, y, result.network, weights=weights), rel=1e-12), (
+            name
+        )
+        assert result.objective_after <= result.objective_before, name
         checked = result.certificate.verify(X, y)
-        assert checked.primal == pytest.approx(result.after, rel=1e-9), name
+        assert checked.objective == pytest.approx(result.objective_after, rel=1e-9), name
         if len(arrays[0]) == 5 and d == 1:  # a width that is enough for these data
             assert checked.relative_gap < 0.02, name
         again = polish(result.network, X, y, loss="squared", beta=BETA, sample_weight=weights)
-        assert again.after <= result.after, name
+        assert again.objective_after <= result.objective_after, name
 
 
 def test_neurons_are_balanced_and_equal_norms():
@@ -74,7 +76,7 @@ def test_an_optimal_network_keeps_its_objective():
     options = {"loss": "squared", "beta": BETA, "bias_feature": model.bias_feature_}
     result = polish(model.network_, X, y, **options)
     assert isinstance(result.network, TwoLayerNetwork)
-    assert result.before >= result.after >= result.before * (1 - 1e-8)
+    assert result.objective_before >= result.objective_after >= result.objective_before * (1 - 1e-8)
     with pytest.raises(ArgumentError, match="Pass its network_"):
         polish(model, X, y)
 
@@ -95,8 +97,8 @@ def test_torch_modules_come_back_as_modules(dtype):
     assert all(part.dtype == getattr(torch, dtype) and part.requires_grad for part in polished.parameters())
     assert polished[0].out_features == polished[2].in_features == len(polished[0].weight) <= 4
     W, b, A, t = (part.detach().numpy().astype(float) for part in polished.parameters())
-    assert result.after == pytest.approx(objective(X, y, (W, b, A.T, t)), rel=1e-12)
-    assert result.after < 0.8 * result.before
+    assert result.objective_after == pytest.approx(objective(X, y, (W, b, A.T, t)), rel=1e-12)
+    assert result.objective_after < 0.8 * result.objective_before
     outputs = polished(torch.tensor(X, dtype=getattr(torch, dtype))).detach().numpy()
     np.testing.assert_allclose(outputs, np.maximum(X @ W.T + b, 0) @ A.T + t, atol=1e-5)
     named = polish(module.state_dict(), X, y, loss="squared", beta=BETA).network
@@ -116,14 +118,14 @@ def test_mlps_come_back_as_mlps_that_go_on_training():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = MLPClassifier(hidden_layer_sizes=(6,), alpha=0.5, max_iter=20, random_state=0).fit(X, labels)
     result = polish(model, X, labels)
-    assert result.after < result.before
+    assert result.objective_after < result.objective_before
     polished = result.network
     assert polished.hidden_layer_sizes == (len(polished.intercepts_[0]),)
     assert len(polished.intercepts_[0]) <= 6
     # beta = alpha / batch, of 30 rows
     loss = -np.mean(polished.predict_log_proba(X)[np.arange(30), labels])
     sizes = np.linalg.norm(polished.coefs_[0], axis=0) @ np.linalg.norm(polished.coefs_[1], axis=1)
-    assert result.after == pytest.approx(loss + 0.5 / 30 * sizes, rel=1e-9)
+    assert result.objective_after == pytest.approx(loss + 0.5 / 30 * sizes, rel=1e-9)
     assert polished.score(X, labels) >= model.score(X, labels)
     polished.partial_fit(X, labels)
     assert model.hidden_layer_sizes == (6,)
@@ -135,7 +137,7 @@ def test_what_layers_cannot_hold_is_refused():
     result = polish((W, None, alpha, None), X, y, loss="squared", beta=BETA)
     assert result.network[1] is None
     assert result.network[3] is None
-    assert result.after < result.before
+    assert result.objective_after < result.objective_before
     with pytest.raises(ArgumentError, match="output layer has no bias"):
         polish((W, None, alpha, None), X, y, loss="squared", beta=BETA, fit_intercept=True)
     with pytest.raises(ArgumentError, match="hidden layer has no biases"):

@@ -50,7 +50,7 @@ class Checkpoints(Target):
             warnings.simplefilter("ignore")
             model.fit(self.shards, checkpoint=Checkpoint(path, every=0))
         X = np.random.default_rng(1).standard_normal((5, 3))
-        return model.certificate_.primal, model.predict(X).tobytes()
+        return model.certificate_.objective, model.predict(X).tobytes()
 
     def seeds(self):
         return [bytes([i]) + data for i, data in enumerate(self.files)]
