@@ -32,8 +32,7 @@ class Scores:
 
     Attributes
     ----------
-    n : int
-        Rows.
+    n_rows : int
     accuracy, balanced_accuracy : float or None
         Share of the rows that are right; the mean of these shares over the classes. None for numbers.
     log_loss, brier, calibration_error : float or None
@@ -49,7 +48,7 @@ class Scores:
         Of the probabilities of two classes, area under the curve of true over false positive rates.
     """
 
-    n: int
+    n_rows: int
     accuracy: float | None = None
     balanced_accuracy: float | None = None
     log_loss: float | None = None

@@ -30,11 +30,11 @@ class Evaluation:
     """
 
     scores: Scores
-    simplest: Scores  # of the most frequent class of these rows and the shares of the classes, or of their mean
+    baseline: Scores  # of the most frequent class of these rows and the shares of the classes, or of their mean
     mse: float | None = None  # of numbers
     classes: NDArray[Any] | None = None  # (C,)
     confusion: NDArray[np.int64] | None = None  # (C, C): rows of a class (down) predicted as another, without weights
-    unknown: int = 0  # rows whose label is none of the classes; they count as wrong
+    n_unknown_labels: int = 0  # rows whose label is none of the classes; they count as wrong
 
     @property
     def recall(self) -> Array:

@@ -21,6 +21,7 @@ _PARAMETER = re.compile(r"The '(\w+)' parameter of (?:TableEncoder|read_frame|re
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _GAP = 3  # spaces between two columns of a rich table
 _NOT_ASCII = re.compile(r"[^ -~\n]")
+_SCHEMA = 1  # version of the keys of --json, which docs/architecture/command-line.md lists
 _LONGEST = 1000  # characters of a line about an error: names of columns may be longer than that
 _SHOWN = 5  # ignored columns named in a note
 
@@ -130,9 +131,9 @@ def say(text: str = "", style: str | None = None) -> None:
     console.print(printable_lines(text), style=style, soft_wrap=not console.is_terminal)
 
 
-def print_json(record: Any) -> None:
-    """Print JSON on stdout, characters that are not printable escaped as JSON has it."""
-    text = json.dumps(record, ensure_ascii=False, indent=1)
+def print_json(record: dict[str, Any]) -> None:
+    """Print JSON on stdout, with the version of its keys; characters that are not printable are escaped."""
+    text = json.dumps({"schema": _SCHEMA} | record, ensure_ascii=False, indent=1)
     typer.echo(_NOT_ASCII.sub(_escaped_for_json, text))
 
 

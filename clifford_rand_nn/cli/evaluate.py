@@ -35,10 +35,10 @@ def run_evaluate(
         model = load_model(path)
         evaluation = evaluate_shards(model, model_shards(model, shards, scoring.target, scoring.weights))
         if as_json:
-            files = {"model_file": str(path), "path": str(shards), "target": scoring.target}
+            files = {"model_file": str(path), "shards": str(shards), "target": scoring.target}
             print_json(files | evaluation_dict(evaluation))
         else:
-            show_evaluation(evaluation, f"scores on {evaluation.scores.n:,} rows of {shards}")
+            show_evaluation(evaluation, f"scores on {evaluation.scores.n_rows:,} rows of {shards}")
         return
     assert table is not None
     check_number(scoring.coverage, "--coverage", "clifford-rand evaluate", "between 0 and 1", lambda c: 0 < c < 1)
@@ -48,7 +48,7 @@ def run_evaluate(
     rows = read_other(table, reading, loaded.encoder, loaded.names)
     evaluation = _evaluate(loaded, rows, scoring.coverage)
     if as_json:
-        record = {"model_file": str(path), "path": rows.path, "target": target, **evaluation_dict(evaluation)}
+        record = {"model_file": str(path), "table": rows.path, "target": target, **evaluation_dict(evaluation)}
         record["rows_left_out"] = [list(reason) for reason in rows.reasons]
         record |= {} if loaded.is_classifier else {"interval_coverage": scoring.coverage}
         print_json(record)
@@ -89,7 +89,7 @@ def _evaluate(loaded: LoadedModel, rows: Rows, coverage: float) -> Evaluation:
         score_classes(y, least.predict(rows.X), least.classes_, least.predict_proba(rows.X), rows.weights),
         classes=labels,
         confusion=confusion(y, predicted.labels, labels),
-        unknown=int(np.count_nonzero(~known)),
+        n_unknown_labels=int(np.count_nonzero(~known)),
     )
 
 
@@ -103,26 +103,27 @@ def _labels_like(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
 def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
     """Return scores as plain values."""
     record: dict[str, Any] = {
-        "rows": evaluation.scores.n,
-        "model": asdict(evaluation.scores),
-        "simplest": asdict(evaluation.simplest),
+        "n_rows": evaluation.scores.n_rows,
+        "scores": asdict(evaluation.scores),
+        "baseline_scores": asdict(evaluation.baseline),
         "mse": evaluation.mse,
     }
     if evaluation.classes is None or evaluation.confusion is None:
         return record
     labels = [str(label) for label in evaluation.classes]
-    return record | {"classes": labels, "confusion": evaluation.confusion.tolist(), "unknown": evaluation.unknown}
+    counts = {"confusion": evaluation.confusion.tolist(), "n_unknown_labels": evaluation.n_unknown_labels}
+    return record | {"classes": labels} | counts
 
 
 def show_evaluation(evaluation: Evaluation, title: str, coverage: float = 0.9) -> None:
     """Print scores as tables."""
     guess = "mean of this data" if evaluation.classes is None else "majority of this data"
-    models = {"this model": evaluation.scores, guess: evaluation.simplest}
+    models = {"this model": evaluation.scores, guess: evaluation.baseline}
     show_table(title, *score_table(models, coverage))
     if evaluation.classes is None or evaluation.confusion is None:
         return
-    if evaluation.unknown:
-        say(f"{evaluation.unknown:,} rows of classes that the model does not have count as wrong")
+    if evaluation.n_unknown_labels:
+        say(f"{evaluation.n_unknown_labels:,} rows of classes that the model does not have count as wrong")
     say()
     labels = [str(label) for label in evaluation.classes]
     if len(labels) > _MOST_CLASSES:

@@ -214,13 +214,13 @@ def run_fit_shards(
         show_pairs([*pairs, ("solver", solver_text(model)), ("seconds", f"{seconds:.2f}")])
     evaluation = None if test is None else evaluate_shards(model, test)
     if output.as_json:
-        record = {"shards": str(data.shards), "task": task, "why": why, "seconds": seconds}
+        record = {"shards": str(data.shards), "task": task, "reason": why, "seconds": seconds}
         record |= _shards_record(shards, model) | {"model_file": None if output.out is None else str(output.out)}
-        record["test"] = None if evaluation is None else {"path": str(data.test), **evaluation_dict(evaluation)}
+        record["test"] = None if evaluation is None else {"shards": str(data.test), **evaluation_dict(evaluation)}
         print_json(record)
     elif output.prints_text and evaluation is not None:
         say()
-        show_evaluation(evaluation, f"scores on the test set, {evaluation.scores.n:,} rows of {data.test}")
+        show_evaluation(evaluation, f"scores on the test set, {evaluation.scores.n_rows:,} rows of {data.test}")
     elif output.prints_text and not hasattr(model, "loo_score_"):
         complain("note", "there is no estimate for new rows; --test FOLDER scores other shards, as evaluate does")
     report_end(model, seconds, output)
@@ -247,12 +247,12 @@ def _fit_shards(model: Any, shards: Shards, data: FitData, shows: bool) -> None:
 
 def _shards_record(shards: Shards, model: Any) -> dict[str, Any]:
     return {
-        "rows": shards.n_rows,
+        "n_rows": shards.n_rows,
         "n_features": shards.n_features,
         "dtype": str(shards.dtype),
-        "model": describe_model(model),
+        "description": describe_model(model),
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
-        "left_out_score": getattr(model, "loo_score_", None),
+        "loo_score": getattr(model, "loo_score_", None),
         "proof": proof_dict(model),
         "solver": solver_text(model),
     }

@@ -71,7 +71,7 @@ def _plain(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> dict[str, A
     plain = bool | int | float | str | None
     parameters = {name: value for name, value in model.get_params().items() if isinstance(value, plain)}
     return {
-        "path": str(path),
+        "model_file": str(path),
         "bytes": path.stat().st_size,
         "format": meta["version"],
         "library": f"clifford-rand {meta['library']}",
@@ -79,15 +79,15 @@ def _plain(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> dict[str, A
         "saved": meta.get("saved"),
         "n_rows": meta.get("n_rows"),
         "holds_rows": isinstance(model.network_, KernelNetwork),
-        "model": describe_model(model),
+        "description": describe_model(model),
         "estimator": type(model).__name__,
         "parameters": parameters,
         "columns": columns,
         "feature_names": None if loaded.names is None else list(loaded.names),
         "n_features": int(model.n_features_in_),
         "classes": model.classes_.tolist() if loaded.is_classifier else None,
-        "left_out_score": getattr(model, "loo_score_", None),
-        "chosen": [dataclasses.asdict(choice) for choice in choices(model)],
+        "loo_score": getattr(model, "loo_score_", None),
+        "selected": [dataclasses.asdict(choice) for choice in choices(model)],
         "proof": proof_dict(model),
     }
 
@@ -104,26 +104,26 @@ _NAMED = 8  # columns of a kind, and classes, that are named
 
 def show_facts(facts: Facts) -> None:
     """Print the facts of a fit on stdout, without the warnings."""
-    show_pairs([*_data(facts), ("model", facts.model), *facts.details])
+    show_pairs([*_data(facts), ("model", facts.description), *facts.details])
     if facts.columns:
         show_kinds(facts.columns)
     if facts.left_out is not None:
         say()
-        linear_how = facts.left_out.linear_how
-        how = facts.left_out.how + (f"; {facts.linear}: {linear_how}" if linear_how else "")
+        linear_how = facts.left_out.linear_method
+        how = facts.left_out.method + (f"; {facts.linear}: {linear_how}" if linear_how else "")
         _show_comparison(facts.left_out, facts, f"out-of-sample scores on the training set: {how}")
         show_table("leaderboard", *leaderboard_table(facts.left_out, facts.measure))
-        if facts.chosen:
+        if facts.selected:
             say("these rows also selected the parameters below, so scores on new rows may be a little lower")
     if facts.intervals is not None:
         show_pairs([("intervals", facts.intervals)])
     if facts.test is not None:
         say()
         seen = ", some of them equal to training rows" if facts.test_was_seen else ""
-        _show_comparison(facts.test, facts, f"scores on the test set, {facts.test.how}{seen}")
+        _show_comparison(facts.test, facts, f"scores on the test set, {facts.test.method}{seen}")
         if facts.test.leaderboard:
             show_table("leaderboard on the test set", *leaderboard_table(facts.test, facts.measure))
-    show_choices(facts.chosen)
+    show_choices(facts.selected)
     say()
     show_pairs(_training(facts))
 
@@ -149,26 +149,28 @@ def show_choices(choices: Sequence[Choice]) -> None:
     if choices:
         say()
         say("selected from the data", "bold")
-        show_pairs([(choice.name, f"{choice.value}; among {choice.among}; by {choice.by}") for choice in choices])
+        show_pairs(
+            [(choice.name, f"{choice.value}; among {choice.candidates}; by {choice.method}") for choice in choices]
+        )
 
 
 def _show_comparison(comparison: Comparison, facts: Facts, title: str) -> None:
     """Print the scores of the model beside those of the simplest model and the linear model."""
     show_table(title, *score_table(comparison.models(facts.linear)))
-    if comparison.difference is not None and comparison.error is not None:
+    if comparison.difference is not None and comparison.std_error is not None:
         side = "higher" if comparison.difference >= 0 else "lower"
         within = ", within noise" if comparison.verdict == "within noise" else ""
-        size = f"{abs(comparison.difference):.4f} ± {comparison.error:.4f} (standard error){within}"
+        size = f"{abs(comparison.difference):.4f} ± {comparison.std_error:.4f} (standard error){within}"
         say(f"{facts.measure} {side} than that of {facts.linear} by {size}")
 
 
 def _data(facts: Facts) -> list[tuple[str, str]]:
     left_out = [f"{count} left out: {reason}" for count, reason in facts.rows_left_out]
-    zero = facts.rows_read - sum(count for count, _ in facts.rows_left_out) - facts.rows_used
+    zero = facts.n_rows_read - sum(count for count, _ in facts.rows_left_out) - facts.n_rows
     left_out += [f"{zero} of weight zero left out"] if zero else []
     weights = [] if facts.weights is None else ["weights from {:g} to {:g}".format(*facts.weights)]
     groups = [] if facts.n_groups is None else [f"in {facts.n_groups} groups"]
-    pairs = [("rows", "; ".join([f"{facts.rows_used} used", *weights, *groups, *left_out]))]
+    pairs = [("rows", "; ".join([f"{facts.n_rows} used", *weights, *groups, *left_out]))]
     if facts.columns:
         n_left_out = len(facts.columns) - facts.columns_used
         used = f"{facts.columns_used} used, encoded as {facts.n_features} numbers"

@@ -141,7 +141,7 @@ class ModelExplanation(TextShown):
     def to_dict(self, top: int | None = None) -> dict[str, Any]:
         """Return everything as plain values; of rows and neurons the ``top`` largest."""
         context = self.context
-        record: dict[str, Any] = {"model": type(context.estimator).__name__, "outputs": context.output_names}
+        record: dict[str, Any] = {"estimator": type(context.estimator).__name__, "outputs": context.output_names}
         record["columns"] = [item._asdict() for item in self.columns]
         record["permuted_measure"] = error_measure(context.route.last)
         if self.neurons is not None:
@@ -151,7 +151,7 @@ class ModelExplanation(TextShown):
                 for item in self.neurons[:top]
             ]
         if self.rows is not None:
-            record["rows"] = [
+            record["training_rows"] = [
                 {"row": item.number, "share": item.share, "weights": item.weights.tolist()} for item in self.rows[:top]
             ]
         if self.directions is not None:

@@ -252,7 +252,11 @@ def _row_dict(row: PredictionExplanation, top: int | None) -> dict[str, Any]:
     outputs = []
     planes = None if row.neuron_numbers is None else spanning_rows(row.context.estimator, row.neuron_numbers)
     for c, name in enumerate(row.output_names):
-        record: dict[str, Any] = {"speaks_for": name, "output": float(row.outputs[0, c]), "base": float(row.base[0, c])}
+        record: dict[str, Any] = {
+            "contributes_towards": name,
+            "output": float(row.outputs[0, c]),
+            "base": float(row.base[0, c]),
+        }
         record["columns"] = dict(zip(row.column_names, row.columns[0, c].tolist(), strict=True))
         record["slopes"] = dict(zip(row.encoded_names, row.slopes[0, c].tolist(), strict=True))
         record["intercept"] = float(row.intercept[c])
@@ -263,12 +267,12 @@ def _row_dict(row: PredictionExplanation, top: int | None) -> dict[str, Any]:
                     "contribution": float(row.neurons[0, c, i]),
                     "on": plane_text(row.context, i),
                 }
-                | ({} if planes is None else {"rows": planes[i].tolist()})
+                | ({} if planes is None else {"spanning_rows": planes[i].tolist()})
                 for i in largest(row.neurons[0, c], top or row.neurons.shape[2])
             ]
         if row.rows is not None:
             record["rest"] = float(row.rest[0, c])
-            record["rows"] = [
+            record["training_rows"] = [
                 {
                     "row": None if row.row_numbers is None else int(row.row_numbers[i]),
                     "contribution": float(row.rows[0, c, i]),

@@ -55,7 +55,7 @@ def collect_facts(
     >>> from clifford_rand_nn import ConvexNetworkClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> facts = collect_facts(ConvexNetworkClassifier().fit(X, y), Rows(X, y))
-    >>> facts.left_out.how, facts.left_out.model.accuracy > 0.94, facts.left_out.simplest.accuracy < 0.4
+    >>> facts.left_out.method, facts.left_out.scores.accuracy > 0.94, facts.left_out.baseline_scores.accuracy < 0.4
     ('150 held-out rows', True, True)
     """
     classes = hasattr(model, "classes_")
@@ -68,21 +68,21 @@ def collect_facts(
     converged = bool(getattr(getattr(model, "result_", None), "converged", True))
     distributions, associations = describe_columns(rows, classes=classes) if describe else ((), ())
     facts = Facts(
-        path=rows.path,
+        table=rows.path,
         target=rows.target,
         task="classification" if classes else "regression",
-        why=why,
-        rows_read=rows.read or len(rows.y),
-        rows_used=len(rows.y) if rows.weights is None else int(np.count_nonzero(rows.weights)),
+        reason=why,
+        n_rows_read=rows.read or len(rows.y),
+        n_rows=len(rows.y) if rows.weights is None else int(np.count_nonzero(rows.weights)),
         rows_left_out=rows.reasons,
         weights=None if rows.weights is None else _range(rows.weights),
         n_groups=None if rows.groups is None else len(np.unique(rows.groups)),
         columns=rows.columns,
         n_features=rows.X.shape[1],
         classes=tuple(zip(labels.tolist(), counts.tolist(), strict=True)) if classes else None,
-        model=describe_model(model),
+        description=describe_model(model),
         details=tuple(problem_lines(model)),
-        chosen=choices(model),
+        selected=choices(model),
         intervals=interval_text(model, "the next rows in time" if rows.order is not None else kind),
         left_out=None if interrupted else left,
         test=tested,
@@ -124,12 +124,13 @@ def score_warnings(facts: Facts) -> list[ModelWarning]:
     for compared, where in ((facts.left_out, "left-out rows"), (facts.test, "the test set")):
         if compared is None:
             continue
-        mine, least = compared.model.main, compared.simplest.main
+        mine, least = compared.scores.main, compared.baseline_scores.main
         if mine <= least:
-            text = f"on {where} the model ({facts.measure} {mine:.4f}) is no better than always {compared.guess}"
-            warned.append(ModelWarning("no_better_than_simplest", f"{text} ({least:.4f})."))
-        if compared.linear is not None and compared.verdict == "worse":
-            text = f"on {where} {facts.linear} is better ({compared.linear.main:.4f}, here {mine:.4f})"
+            text = f"on {where} the model ({facts.measure} {mine:.4f}) is no better than always"
+            text += f" {compared.baseline_label} ({least:.4f})."
+            warned.append(ModelWarning("no_better_than_baseline", text))
+        if compared.linear_scores is not None and compared.verdict == "worse":
+            text = f"on {where} {facts.linear} is better ({compared.linear_scores.main:.4f}, here {mine:.4f})"
             warned.append(ModelWarning("linear_is_better", f"{text}: it is simpler, too."))
     return warned
 
@@ -168,14 +169,14 @@ def compare_left_out(model: Any, rows: Rows, seconds: float, classes: bool) -> C
     labels = model.classes_ if classes else None
     comparison = _compared((mine, simple, linear), data, _guess(data, classes), labels, blocks)
     linear_how = "" if folds.words == how else folds.words
-    rivals = [(f"always {comparison.guess}", simple, folds.words), (linear_name(classes), linear, folds.words)]
+    rivals = [(f"always {comparison.baseline_label}", simple, folds.words), (linear_name(classes), linear, folds.words)]
     boosted = predict_boosted(rows, place, folds, classes=classes)
     if boosted is not None:
         rivals.append(("gradient boosting", *boosted))
     standings = [_standing(name, how, mine, rival, data, classes, blocks) for name, rival, how in rivals]
-    standings.append(Standing("this model", comparison.model.main, len(mine.rows), how))
+    standings.append(Standing("this model", comparison.scores.main, len(mine.rows), how))
     leaderboard = tuple(sorted(standings, key=lambda standing: standing.difference or 0.0))  # on the same rows
-    return replace(comparison, how=how, linear_how=linear_how, rows=place[mine.rows], leaderboard=leaderboard)
+    return replace(comparison, method=how, linear_method=linear_how, rows=place[mine.rows], leaderboard=leaderboard)
 
 
 def _standing(
@@ -212,16 +213,16 @@ def compare_test(model: Any, rows: Rows, test: Rows, classes: bool, compare: boo
     comparison = _compared((mine, simple, linear), test, _guess(rows, classes), model.classes_ if classes else None)
     interval = model.predict_interval(test.X, _COVERAGE) if hasattr(model, "predict_interval") else None
     where = f"{len(test.y)} rows of {test.path}" if test.path else f"{len(test.y)} test rows"
-    scores = comparison.model if interval is None else score_numbers(test.y, mine.labels, test.weights, interval)
+    scores = comparison.scores if interval is None else score_numbers(test.y, mine.labels, test.weights, interval)
     leaderboard: tuple[Standing, ...] = ()
     if linear is not None:
-        rivals = [(f"always {comparison.guess}", simple), (linear_name(classes), linear)]
+        rivals = [(f"always {comparison.baseline_label}", simple), (linear_name(classes), linear)]
         boosted, how = predict_boosted_test(rows, test, classes=classes), "the test set"
         rivals += [] if boosted is None else [("gradient boosting", boosted)]
         standings = [_standing(name, how, mine, rival, test, classes, None) for name, rival in rivals]
         standings.append(Standing("this model", scores.main, len(test.y), how))
         leaderboard = tuple(sorted(standings, key=lambda standing: standing.difference or 0.0))
-    return replace(comparison, how=where, model=scores, interval=interval, leaderboard=leaderboard)
+    return replace(comparison, method=where, scores=scores, interval=interval, leaderboard=leaderboard)
 
 
 def _compared(
@@ -249,16 +250,16 @@ def _compared(
         by_linear = about_means(held.y, linear.labels, held.weights, blocks)[1]
         difference, error = paired(truth, predicted, by_linear, held.weights, labels is not None)
     return Comparison(
-        how="",
-        model=scores(mine),
-        simplest=scores(simple),
-        guess=guess,
+        method="",
+        scores=scores(mine),
+        baseline_scores=scores(simple),
+        baseline_label=guess,
         rows=mine.rows,
         truth=held.y,
         predicted=mine.labels,
-        linear=None if linear is None else scores(linear),
+        linear_scores=None if linear is None else scores(linear),
         difference=difference,
-        error=error,
+        std_error=error,
         probabilities=mine.probabilities,
         confusion=None if labels is None else confusion(held.y, mine.labels, np.union1d(labels, held.y)),
     )

@@ -56,8 +56,8 @@ class Rows:
 class ModelWarning:
     """Something about rows or scores that a reader should know before the model is used."""
 
-    # for programs: "few_rows", "rare_class", "copies", "contradictions", "seen_rows", "telling_column", "groups",
-    # "dates", "no_better_than_simplest", "linear_is_better", "not_converged"
+    # for programs: "few_rows", "rare_class", "duplicate_rows", "conflicting_duplicates", "train_test_overlap",
+    # "target_leakage", "groups", "dates", "no_better_than_baseline", "linear_is_better", "not_converged"
     code: str
     text: str  # a sentence, with what to do
     columns: tuple[str, ...] = ()  # of the table, that it is about
@@ -107,31 +107,31 @@ class Standing:
 
     name: str
     score: float  # accuracy, or R²
-    n: int  # rows that both models predicted
-    how: str  # the rows were left out, in words
+    n_rows: int  # that both models predicted
+    method: str  # how the rows were left out, in words
     difference: float | None = None  # the score of this model on these rows, minus ``score``
-    error: float | None = None  # standard error of the difference, paired by rows
+    std_error: float | None = None  # of the difference, paired by rows
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Out-of-sample scores on the same rows: of the model, of the simplest model, of a linear model."""
 
-    how: str  # the rows, and how they were left out, in words
+    method: str  # the rows, and how they were left out, in words
     # "linear" is logistic regression, or ridge regression for numbers, on the same columns; None where it was not
     # fitted
-    model: Scores
-    simplest: Scores
-    guess: str  # the prediction of the simplest model: the most frequent class, or the mean
+    scores: Scores
+    baseline_scores: Scores  # of the most frequent class, or the mean
+    baseline_label: str  # which that is
     rows: NDArray[np.intp]  # (m,) int, which rows these are
     truth: NDArray[Any]  # (m,), of the model
     predicted: NDArray[Any]  # (m,)
-    linear: Scores | None = None
-    linear_how: str = ""  # how the linear model was left out, if in another way
+    linear_scores: Scores | None = None
+    linear_method: str = ""  # how rows were left out for the linear model, if in another way
     # accuracy (R²) of the model minus that of the linear one, and the standard error of this difference: by the rows,
     # paired
     difference: float | None = None
-    error: float | None = None
+    std_error: float | None = None
     probabilities: Array | None = None  # (m, C)
     interval: tuple[Array, Array] | None = None  # pair of (m,), ends that are to hold 90 % of the targets
     # (C, C) int, rows of each class (row) that were predicted as each class (column), in the order of ``classes``
@@ -141,15 +141,19 @@ class Comparison:
     @property
     def verdict(self) -> str | None:
         """Whether the model is "better" or "worse" than the linear one, or "within noise" of it; None without one."""
-        if self.difference is None or self.error is None:
+        if self.difference is None or self.std_error is None:
             return None
-        if not exceeds_noise(self.difference, self.error):
+        if not exceeds_noise(self.difference, self.std_error):
             return "within noise"
         return "better" if self.difference > 0 else "worse"
 
     def models(self, linear: str) -> dict[str, Scores | None]:
         """Return the scores by the names of the models."""
-        return {"this model": self.model, linear: self.linear, f"always {self.guess}": self.simplest}
+        return {
+            "this model": self.scores,
+            linear: self.linear_scores,
+            f"always {self.baseline_label}": self.baseline_scores,
+        }
 
 
 @dataclass(frozen=True)
@@ -170,21 +174,21 @@ class Proof:
 class Facts:
     """The facts of a fit."""
 
-    path: str  # table and column
+    table: str  # table and column
     target: str
     task: str  # "classification" or "regression", and the reason
-    why: str
-    rows_read: int
-    rows_used: int
+    reason: str
+    n_rows_read: int
+    n_rows: int  # of them, those that were used
     rows_left_out: tuple[tuple[int, str], ...]  # how many and why
     weights: tuple[float, float] | None  # smallest and largest weight of a row
     n_groups: int | None
     columns: tuple[Any, ...]  # the kind of each column of the table; those that are left out with the reason
     n_features: int  # numbers that a row is encoded as
     classes: tuple[tuple[Any, int], ...] | None  # rows of each class
-    model: str  # in words
+    description: str  # of the model, in words
     details: tuple[tuple[str, str], ...]  # of a model with finitely many gates or neurons: problem, candidates, neurons
-    chosen: tuple[Choice, ...]  # parameters that the data selected
+    selected: tuple[Choice, ...]  # parameters that the data selected
     intervals: str | None  # the width of intervals for new rows
     left_out: Comparison | None  # on the training set, each row predicted by a fit without it
     test: Comparison | None  # on the test set
@@ -214,7 +218,7 @@ class Facts:
     @property
     def test_was_seen(self) -> bool:
         """Whether rows of the test set are training rows, too."""
-        return any(warning.code == "seen_rows" for warning in self.warnings)
+        return any(warning.code == "train_test_overlap" for warning in self.warnings)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts as plain values for JSON; keys are the names of attributes, NaN is None.

@@ -100,7 +100,7 @@ def scatter_picture(shown: Comparison, name: str) -> Picture:
         of = literal(shortened(name, _NAMES))
         ax.set(xlabel=f"predicted {of}", ylabel=f"true {of}")
 
-    alt = f"Predicted against true {name} of {len(shown.truth)} rows; R² {shown.model.main:.3f}."
+    alt = f"Predicted against true {name} of {len(shown.truth)} rows; R² {shown.scores.main:.3f}."
     return picture(draw, alt, 4.6, 4.4)
 
 
@@ -276,7 +276,7 @@ def leaderboard_table(comparison: Comparison, measure: str) -> tuple[tuple[str, 
     """Return the columns and the rows of a leaderboard."""
     header = ("model", measure, "this model higher by", "standard error", "rows", "left out by")
     lines: list[tuple[str, ...]] = [
-        (row.name, _score(row.score), _score(row.difference), _score(row.error), str(row.n), row.how)
+        (row.name, _score(row.score), _score(row.difference), _score(row.std_error), str(row.n_rows), row.method)
         for row in comparison.leaderboard
     ]
     return header, lines

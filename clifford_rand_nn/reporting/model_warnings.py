@@ -64,7 +64,7 @@ def _copies(y: NDArray[Any], place: NDArray[np.intp], copies: int, classes: bool
         else f"{copies} rows ({share:.1%}) are duplicates of other rows in every column"
     )
     text = f"{what}; duplicates whose targets agree are left out together."
-    warned = [ModelWarning("copies", text)]
+    warned = [ModelWarning("duplicate_rows", text)]
     if classes:
         code = np.unique(y, return_inverse=True)[1]
         low, high = np.full(place.max() + 1, code.max()), np.zeros(place.max() + 1, dtype=code.dtype)
@@ -73,7 +73,7 @@ def _copies(y: NDArray[Any], place: NDArray[np.intp], copies: int, classes: bool
         apart = int(np.count_nonzero((low < high)[place]))
         if apart:
             what = f"{apart} rows are equal in every column but of different classes: no model can be right on all."
-            warned.append(ModelWarning("contradictions", what))
+            warned.append(ModelWarning("conflicting_duplicates", what))
     return warned
 
 
@@ -86,7 +86,7 @@ def overlap_warning(X: Array, test: Array) -> list[ModelWarning]:
     if not seen:
         return []
     text = f"{seen} of {len(test)} test rows ({seen / len(test):.1%}) are rows of the training table in every column:"
-    return [ModelWarning("seen_rows", f"{text} the test score flatters.")]
+    return [ModelWarning("train_test_overlap", f"{text} the test score flatters.")]
 
 
 def leakage_warning(rows: Rows, *, classes: bool) -> list[ModelWarning]:
@@ -128,7 +128,7 @@ def leakage_warning(rows: Rows, *, classes: bool) -> list[ModelWarning]:
     measure = "accuracy" if classes else "R²"
     names = some_of([f"{name} ({measure} {value:.3f})" for name, value in leaks], _SHOWN)
     text = f"alone predicts the target almost perfectly: {names}. Is it known before the target is? If not, --drop it."
-    return [ModelWarning("telling_column", f"a column {text}", tuple(name for name, _ in leaks))]
+    return [ModelWarning("target_leakage", f"a column {text}", tuple(name for name, _ in leaks))]
 
 
 def date_warning(dates: Sequence[str]) -> list[ModelWarning]:

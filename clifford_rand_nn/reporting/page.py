@@ -141,7 +141,7 @@ def _quality(facts: Facts) -> tuple[Table, ...]:
     tables = []
     for comparison, rows in ((facts.left_out, "the training set"), (facts.test, "the test set")):
         if comparison is not None:
-            caption = f"Scores on {rows} ({comparison.model.n} rows): {comparison.how}"
+            caption = f"Scores on {rows} ({comparison.scores.n_rows} rows): {comparison.method}"
             header, lines = score_table(comparison.models(facts.linear))
             tables.append(Table.of(caption, header, lines, (False, *(True for _ in header[1:]))))
             if comparison.leaderboard:
@@ -184,7 +184,7 @@ def _calibration(shown: Comparison, model: Any) -> Section | None:
         CalibrationDisplay.from_probabilities(shown.truth, probabilities, classes=model.classes_, ax=ax)
         ax.grid(alpha=0.25)
 
-    error = shown.model.calibration_error
+    error = shown.scores.calibration_error
     alt = f"Calibration curve of {len(shown.truth)} rows."
     alt += "" if error is None else f" The mean calibration error is {100 * error:.1f} points."
     return Section({"error": error}, (picture(draw, alt, 4.8, 4.2),))
@@ -251,7 +251,7 @@ def _distributions(facts: Facts) -> Section:
     caption = f"Pairs of columns with an association of {STRONG:g} or more"
     caption += f", the largest {LISTED}" if len(lines) == LISTED else ""
     tables = (Table.of(caption, ("column", "and", "association", "measure"), lines),) if lines else ()
-    limits = {"rows": MOST_ROWS if facts.rows_used > MOST_ROWS else 0, "strong": STRONG}
+    limits = {"rows": MOST_ROWS if facts.n_rows > MOST_ROWS else 0, "strong": STRONG}
     cut = (len(facts.columns) or facts.n_features) > MOST_COLUMNS
     limits |= {"columns": MOST_COLUMNS, "cut": cut, "paired": MOST_PAIRED}
     return Section({"cards": cards, "first": _CARDS, "has_pairs": bool(lines), **limits}, tables=tables)
@@ -318,7 +318,7 @@ def _columns(facts: Facts) -> Section:
 
 def _chosen(facts: Facts, model: Any, rows: Rows) -> Section:
     """Return the selected parameters, and the regularization path."""
-    lines = [(choice.name, choice.value, choice.among, choice.by) for choice in facts.chosen]
+    lines = [(choice.name, choice.value, choice.candidates, choice.method) for choice in facts.selected]
     tables = (Table.of("Selected from the data", SELECTED, lines),) if lines else ()
     if not isinstance(model.beta, str):
         return Section(tables=tables)

@@ -25,8 +25,8 @@ class Choice:
 
     name: str
     value: str
-    among: str  # the values that were compared
-    by: str  # the rows or the rule that decided
+    candidates: str  # the values that were compared
+    method: str  # the rows or the rule that decided
 
 
 def describe_model(model: Any) -> str:

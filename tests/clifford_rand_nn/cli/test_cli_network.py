@@ -59,14 +59,14 @@ def test_classes_without_an_option(folder, monkeypatch):
     model = whole[-1]
     assert type(model) is ConvexNetworkClassifier
     train, test = TABLE[:60], TABLE[60:]
-    assert facts["left_out"]["model"]["accuracy"] == pytest.approx(model.loo_score_)
-    assert facts["test"]["model"]["accuracy"] == pytest.approx(whole.score(test[FEATURES], test.kind))
+    assert facts["left_out"]["scores"]["accuracy"] == pytest.approx(model.loo_score_)
+    assert facts["test"]["scores"]["accuracy"] == pytest.approx(whole.score(test[FEATURES], test.kind))
     assert facts["train"]["accuracy"] == pytest.approx(whole.score(train[FEATURES], train.kind))
     assert facts["distributions"] == []  # which text has no place for
     assert facts["proof"]["scope"] == model.certificate_.scope
     assert facts["solver"] == model.result_.reason
-    assert facts["left_out"]["model"]["log_loss"] == pytest.approx(model.calibration_.loss)
-    assert [one["name"] for one in facts["chosen"]][:3] == ["scaling", "constant feature", "beta"]
+    assert facts["left_out"]["scores"]["log_loss"] == pytest.approx(model.calibration_.loss)
+    assert [one["name"] for one in facts["selected"]][:3] == ["scaling", "constant feature", "beta"]
     accuracies = [f"{facts['test'][model]['accuracy']:.4f}" for model in ("model", "linear", "simplest")]
     assert f"accuracy {' '.join(accuracies)}" in " ".join(out.split())
     board = " ".join(out.partition("leaderboard on the test set")[2].partition("selected from the data")[0].split())
@@ -90,10 +90,10 @@ def test_numbers_without_an_option(folder, monkeypatch):
     model = whole[-1]
     assert type(model) is ConvexNetworkRegressor
     assert model.beta == 0.01
-    assert "beta" not in [one["name"] for one in facts["chosen"]]
-    assert facts["test"]["model"]["r2"] == pytest.approx(whole.score(TABLE[60:][FEATURES], TABLE[60:].value))
-    assert facts["test"]["model"]["r2"] > 0.7
-    assert facts["left_out"]["model"]["log_loss"] is None
+    assert "beta" not in [one["name"] for one in facts["selected"]]
+    assert facts["test"]["scores"]["r2"] == pytest.approx(whole.score(TABLE[60:][FEATURES], TABLE[60:].value))
+    assert facts["test"]["scores"]["r2"] > 0.7
+    assert facts["left_out"]["scores"]["log_loss"] is None
     half = model.intervals_.quantile()[0]
     assert f"90 % of new rows of the same kind within ±{half:.4g} of the prediction" in out
     model = whole
@@ -108,7 +108,7 @@ def test_numbers_without_an_option(folder, monkeypatch):
 
 def test_weights_count(folder):
     facts = facts_of("weighted.csv", "--sample-weight", "times", "--out", "m.npz", "--no-compare")
-    assert (facts["rows_used"], facts["weights"], facts["n_features"]) == (60, [1, 3], 3)
+    assert (facts["n_rows"], facts["weights"], facts["n_features"]) == (60, [1, 3], 3)
     assert facts["distributions"][0]["name"] == "kind"
     rows = TABLE[:60]
     plain = ConvexNetworkClassifier().fit(rows[FEATURES], rows.kind, sample_weight=rows.times)
@@ -125,13 +125,13 @@ def test_rows_of_a_group_are_left_out_together(folder):
     frame = pd.DataFrame(rows, columns=FEATURES).assign(who=np.char.mod("patient %d", who), y=label)
     frame.to_csv("t.csv", index=False)
     facts = facts_of("t.csv", "--target", "y", "--groups", "who", "--out", "m.npz")
-    assert (facts["n_groups"], facts["rows_used"], facts["n_features"]) == (20, 120, 3)
-    assert "group" in facts["left_out"]["how"]
-    assert "groups" in facts["left_out"]["linear_how"]
-    assert facts["left_out"]["model"]["accuracy"] < 0.8
-    assert facts["left_out"]["linear"]["accuracy"] < 0.8
+    assert (facts["n_groups"], facts["n_rows"], facts["n_features"]) == (20, 120, 3)
+    assert "group" in facts["left_out"]["method"]
+    assert "groups" in facts["left_out"]["linear_method"]
+    assert facts["left_out"]["scores"]["accuracy"] < 0.8
+    assert facts["left_out"]["linear_scores"]["accuracy"] < 0.8
     plain = ConvexNetworkClassifier().fit(rows, label, groups=who)
-    assert facts["left_out"]["model"]["accuracy"] == pytest.approx(plain.loo_score_)
+    assert facts["left_out"]["scores"]["accuracy"] == pytest.approx(plain.loo_score_)
 
 
 @pytest.mark.parametrize(("table", "target"), [("kind.parquet", "kind"), ("two.npz", "y"), ("value.csv", "value")])
@@ -149,17 +149,17 @@ def test_quiet_says_nothing(folder):
 def test_the_loss_may_be_asked_for(folder):
     facts = facts_of("kind.csv", "--out", "m.npz", "--no-compare")
     told = load_model("m.npz")[-1]
-    (choice,) = (one for one in facts["chosen"] if one["name"] == "loss")
+    (choice,) = (one for one in facts["selected"] if one["name"] == "loss")
     assert choice["value"] == told.loss_ == "squared"
-    assert choice["by"].startswith(
+    assert choice["method"].startswith(
         f"leave-one-out negative log-likelihood, {told.loss_scores_['squared']:.4f} with squared, "
         f"{told.loss_scores_['logistic']:.4f} with logistic"
     )
-    assert choice["by"].endswith("has more wrong labels") == (
+    assert choice["method"].endswith("has more wrong labels") == (
         told.loss_scores_["logistic"] < told.loss_scores_["squared"]
     )
     asked = facts_of("kind.csv", "--loss", "logistic", "--out", "m.npz", "--no-compare")
-    assert "loss" not in [one["name"] for one in asked["chosen"]]
+    assert "loss" not in [one["name"] for one in asked["selected"]]
     assert load_model("m.npz")[-1].certificate_.loss == "logistic"
 
 

@@ -47,7 +47,7 @@ def fit(*arguments, code=0, target="kind", table="train.csv"):
 
 def test_weights_are_no_feature_and_count_in_every_score(folder):
     facts, _ = fit("--sample-weight", "times", "--test", "test.csv", "--out", "m.npz", *QUICK)
-    assert (facts["rows_read"], facts["rows_used"], facts["weights"]) == (48, 36, [1, 3])
+    assert (facts["n_rows_read"], facts["n_rows"], facts["weights"]) == (48, 36, [1, 3])
     assert [column["name"] for column in facts["columns"]] == ["a", "b"]
     model = load_model("m.npz")
     assert model.feature_names_in_.tolist() == ["a", "b"]
@@ -58,10 +58,10 @@ def test_weights_are_no_feature_and_count_in_every_score(folder):
     train, test = TABLE[:48], TABLE[48:]
     assert score(test, test.times) != score(test, None)
     assert facts["train"]["accuracy"] == pytest.approx(score(train, train.times))
-    assert facts["test"]["model"]["accuracy"] == pytest.approx(score(test, test.times))
+    assert facts["test"]["scores"]["accuracy"] == pytest.approx(score(test, test.times))
     facts, stderr = fit("--sample-weight", "times", "--test", "plain.csv", *QUICK)
-    assert facts["test"]["model"]["accuracy"] == pytest.approx(score(test, None))
-    assert facts["test"]["how"] == "32 rows of plain.csv"
+    assert facts["test"]["scores"]["accuracy"] == pytest.approx(score(test, None))
+    assert facts["test"]["method"] == "32 rows of plain.csv"
     assert stderr == ""
 
     result = run("predict m.npz test.csv --out p.csv")
@@ -99,7 +99,7 @@ def test_weights_of_an_npz(folder):
     np.savez("plain.npz", X=X, kind=TABLE.kind.to_numpy(dtype=str))
     facts, _ = fit("--sample-weight", "times", "--test", "plain.npz", *QUICK, table="t.npz")
     assert facts["weights"] == [1, 3]
-    assert facts["test"]["model"]["n"] == 80
+    assert facts["test"]["scores"]["n_rows"] == 80
 
 
 def test_solvers_agree_and_the_report_names_them(folder):

@@ -68,9 +68,9 @@ def test_a_fit_is_saved_and_said(folder):
     assert list(model.classes_) == ["far", "near"]
     assert model.certificate_.relative_gap <= 1e-2
     facts = json.loads(run("fit --shards train", *GATED, "--checkpoint", "state", "--test", "new", "--json").stdout)
-    assert facts["rows"] == 100
+    assert facts["n_rows"] == 100
     assert facts["proof"]["relative_gap"] <= 1e-2
-    assert facts["test"]["rows"] == np.sum(facts["test"]["confusion"]) == 60
+    assert facts["test"]["n_rows"] == np.sum(facts["test"]["confusion"]) == 60
 
 
 def test_shards_to_score_on_that_do_not_fit(folder):
@@ -103,8 +103,8 @@ def test_the_network_without_knobs():
     assert "out-of-sample accuracy" in words
     assert "model written to n.npz" in words
     scores = json.loads(run("evaluate n.npz --shards new --json").stdout)
-    assert scores["model"]["accuracy"] > scores["simplest"]["accuracy"] + 0.1
-    assert scores["model"]["log_loss"] < scores["simplest"]["log_loss"]
+    assert scores["scores"]["accuracy"] > scores["baseline_scores"]["accuracy"] + 0.1
+    assert scores["scores"]["log_loss"] < scores["baseline_scores"]["log_loss"]
 
 
 def test_ctrl_c_writes_the_best_network_so_far(folder, monkeypatch):
@@ -155,7 +155,7 @@ def test_parquet_with_names(folder):
     run("predict p.npz --shards p-new --out p-said --format parquet")
     said = pd.read_parquet(folder / "p-said" / "prediction-00000.parquet")["prediction"]
     scores = json.loads(run("evaluate p.npz --shards p-new --target size --json").stdout)
-    assert scores["model"]["accuracy"] == pytest.approx(np.mean(said == LABELS[100:]))
+    assert scores["scores"]["accuracy"] == pytest.approx(np.mean(said == LABELS[100:]))
     assert "Parquet needs --target" in run("fit --shards p-train", code=2).stderr
 
 

@@ -110,7 +110,7 @@ def test_dates_and_texts_as_asked():
 def test_rows_without_a_target_are_left_out_and_said():
     TABLE[["size", "city", "buys"]].assign(buys=TABLE["buys"].where(TABLE.index != 3)).to_csv("gap.csv", index=False)
     facts = json.loads(run("fit gap.csv --target buys --json --no-compare").stdout)
-    assert (facts["rows_read"], facts["rows_used"]) == (90, 89)
+    assert (facts["n_rows_read"], facts["n_rows"]) == (90, 89)
     assert facts["rows_left_out"] == [[1, "the target is empty"]]
 
 
@@ -133,17 +133,17 @@ def test_bad_cells_and_marks_of_missing_cells():
 def test_evaluate_scores_what_the_model_predicts():
     test, model = TABLE[60:], load_model("m.npz")
     told = json.loads(run("evaluate m.npz test.parquet --target buys --json").stdout)
-    assert told["model"]["accuracy"] == pytest.approx(model.score(test[["size", "city", "key"]], test["buys"]))
-    assert told["simplest"]["accuracy"] == pytest.approx(test["buys"].value_counts(normalize=True).max())
+    assert told["scores"]["accuracy"] == pytest.approx(model.score(test[["size", "city", "key"]], test["buys"]))
+    assert told["baseline_scores"]["accuracy"] == pytest.approx(test["buys"].value_counts(normalize=True).max())
     counts = pd.crosstab(test["buys"], model.predict(test[["size", "city", "key"]]))
     assert told["confusion"] == counts.reindex(columns=["no", "yes"], fill_value=0).to_numpy().tolist()
     words = run("evaluate m.npz test.parquet").stdout
     assert "target: buys; else give --target" in words
     assert "log-loss" in words
     numbers = json.loads(run("evaluate r.npz paid.csv --json").stdout)
-    assert numbers["model"]["r2"] > 0.5
-    assert 0.8 <= numbers["model"]["coverage"] <= 1
-    assert numbers["simplest"]["r2"] == pytest.approx(0)
+    assert numbers["scores"]["r2"] > 0.5
+    assert 0.8 <= numbers["scores"]["coverage"] <= 1
+    assert numbers["baseline_scores"]["r2"] == pytest.approx(0)
 
 
 def test_info_says_what_is_inside():
@@ -151,7 +151,7 @@ def test_info_says_what_is_inside():
     assert told["estimator"] == "ConvexNetworkClassifier"
     kinds = {"size": "number", "city": "category", "key": "left out"}
     assert {column["name"]: column["kind"] for column in told["columns"]} == kinds
-    assert told["left_out_score"] == pytest.approx(load_model("m.npz")[-1].loo_score_)
+    assert told["loo_score"] == pytest.approx(load_model("m.npz")[-1].loo_score_)
     assert "says nothing about new rows" in run("info m.npz").stdout
 
 

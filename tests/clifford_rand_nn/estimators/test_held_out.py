@@ -145,7 +145,7 @@ def test_time_that_ends_while_the_loss_falls_takes_a_smaller_beta_and_says_so(ki
         model.fit(X, Y)
     assert model.beta_ < 0.1 * model.candidates_[0].beta
     assert np.ptp(model.predict(X)) > 0.1
-    assert choices(model)[0].by.startswith("max_time, which ended the comparison")
+    assert choices(model)[0].method.startswith("max_time, which ended the comparison")
 
 
 def test_an_interrupt_of_the_choice_is_one(monkeypatch):

@@ -204,7 +204,7 @@ def test_report_compares_on_the_same_blocks_and_files_keep_their_number(table, t
     assert left.how == "10 blocks of later rows, each predicted by a fit to the rows before it"
     assert left.model.r2 == pytest.approx(model.loo_score_)
     assert left.linear_how == ""
-    assert left.simplest.r2 < 0
+    assert left.baseline_scores.r2 < 0
     assert "the next rows in time" in facts.intervals
     assert "blocks of later rows" in facts.intervals
     folds = make_folds(Rows(X, y, order=order), classes=False)

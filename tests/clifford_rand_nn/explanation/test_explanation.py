@@ -421,11 +421,11 @@ def test_values_for_machines(fitted):
         for one, row in zip(told, f, strict=True):
             for c, output in enumerate(one["outputs"]):
                 assert output["base"] + sum(output["columns"].values()) == pytest.approx(row[c], rel=1e-9)
-                assert len(output["rows"]) == 3
+                assert len(output["training_rows"]) == 3
         whole = json.loads(
             json.dumps(explain(model, X_train=X, y_train=y, n_repeats=1).to_dict(top=2), allow_nan=False)
         )
-        assert len(whole["rows"]) == 2
+        assert len(whole["training_rows"]) == 2
         assert {column["name"] for column in whole["columns"]} == {"x0", "x1", "x2"}
 
 

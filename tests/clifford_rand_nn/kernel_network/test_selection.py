@@ -35,4 +35,4 @@ def test_why_gates_were_not_learned(trial, why):
     )
     (told,) = choices(model)
     assert told.value == "isotropic (learned metric not selected)"
-    assert told.by == f"error on held-out rows 0.668, with a learned metric {trial.error:.3g}{why}"
+    assert told.method == f"error on held-out rows 0.668, with a learned metric {trial.error:.3g}{why}"

@@ -97,19 +97,19 @@ def test_labels_of_chance_get_no_credit_for_their_copies():
 def test_facts_of_classes(classified):
     model, facts = classified
     left = facts.left_out
-    assert (left.how, left.linear_how) == ("leave-one-out", "10-fold cross-validation")
-    assert left.model.accuracy == pytest.approx(model.loo_score_)
-    assert left.simplest.accuracy <= max(np.mean(KIND == "yes"), np.mean(KIND == "no"))
+    assert (left.method, left.linear_method) == ("leave-one-out", "10-fold cross-validation")
+    assert left.scores.accuracy == pytest.approx(model.loo_score_)
+    assert left.baseline_scores.accuracy <= max(np.mean(KIND == "yes"), np.mean(KIND == "no"))
     assert left.confusion.sum() == 60
-    assert np.trace(left.confusion) == round(60 * left.model.accuracy)
+    assert np.trace(left.confusion) == round(60 * left.scores.accuracy)
     np.testing.assert_array_equal(left.predicted, model.loo_predictions_)
     assert facts.task == "classification"
     assert facts.classes == tuple(zip(*np.unique(KIND, return_counts=True), strict=True))
     assert "this says nothing about new rows" in facts.proof.sentence
-    assert {choice.name for choice in facts.chosen} >= {"scaling", "constant feature", "beta"}
+    assert {choice.name for choice in facts.selected} >= {"scaling", "constant feature", "beta"}
     assert facts.warnings == ()
     plain = json.loads(json.dumps(facts.as_dict(), allow_nan=False))
-    assert plain["left_out"]["model"]["accuracy"] == left.model.accuracy
+    assert plain["left_out"]["scores"]["accuracy"] == left.scores.accuracy
     assert plain["proof"]["relative_gap"] >= 0
     assert "probabilities" not in plain["left_out"]
 
@@ -119,26 +119,28 @@ def test_facts_of_numbers_weights_and_test_rows():
     model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, VALUE, sample_weight=weights)
     test = Rows(X[:10], VALUE[:10], path="test.csv")
     facts = collect_facts(model, Rows(X, VALUE, weights), test=test)
-    assert facts.rows_used == 50
+    assert facts.n_rows == 50
     assert facts.weights == (1.0, 2.0)
     assert facts.left_out.rows.tolist() == list(range(10, 60))
-    assert facts.left_out.model.r2 == pytest.approx(model.loo_score_)
-    assert facts.test.model.r2 == pytest.approx(r2_score(VALUE[:10], model.predict(X[:10])))
-    assert facts.test.model.coverage is not None
-    assert [warning.code for warning in facts.warnings if warning.code == "seen_rows"] == ["seen_rows"]
+    assert facts.left_out.scores.r2 == pytest.approx(model.loo_score_)
+    assert facts.test.scores.r2 == pytest.approx(r2_score(VALUE[:10], model.predict(X[:10])))
+    assert facts.test.scores.coverage is not None
+    assert [warning.code for warning in facts.warnings if warning.code == "train_test_overlap"] == [
+        "train_test_overlap"
+    ]
 
 
 def test_a_finite_network_is_judged_by_folds():
     model = GatedReLUClassifier(n_gates=5, beta=0.05, tol=1e-2, random_state=0).fit(X, KIND)
     facts = collect_facts(model, Rows(X, KIND), seconds=0.1)
-    assert facts.left_out.how == "5-fold cross-validation"
+    assert facts.left_out.method == "5-fold cross-validation"
     folds, right = make_folds(Rows(X, KIND), classes=True, count=5), 0
     for held in folds.held:
         kept = folds.kept(held)
         right += (clone(model).fit(X[kept], KIND[kept]).predict(X[held]) == KIND[held]).sum()
-    assert facts.left_out.model.accuracy == pytest.approx(right / 60)
+    assert facts.left_out.scores.accuracy == pytest.approx(right / 60)
     slow = collect_facts(model, Rows(X, KIND), seconds=1e3)
-    assert slow.left_out.how == "a validation set of 12 rows"
+    assert slow.left_out.method == "a validation set of 12 rows"
 
 
 def codes(warnings):
@@ -158,9 +160,9 @@ def test_the_linear_model_is_judged_on_the_rows_that_the_model_left_out(monkeypa
     np.testing.assert_array_equal(facts.left_out.rows, some)
     kept = np.setdiff1d(np.arange(60), some)
     linear = linear_model(Rows(X[kept], y[kept]), classes=True).fit(X[kept], y[kept])
-    assert facts.left_out.linear.accuracy == pytest.approx(linear.score(X[some], y[some]))
-    assert facts.left_out.linear.log_loss == pytest.approx(log_loss(y[some], linear.predict_proba(X[some])))
-    assert facts.left_out.linear_how == "the same rows"
+    assert facts.left_out.linear_scores.accuracy == pytest.approx(linear.score(X[some], y[some]))
+    assert facts.left_out.linear_scores.log_loss == pytest.approx(log_loss(y[some], linear.predict_proba(X[some])))
+    assert facts.left_out.linear_method == "the same rows"
 
 
 def test_cautions_of_rows():
@@ -172,9 +174,9 @@ def test_cautions_of_rows():
     assert warning.code == "rare_class"
     assert "maybe (4)" in warning.text
     twice, other = np.concatenate([X, X[:6]]), np.where(KIND[:6] == "yes", "no", "yes")
-    assert codes(sample_warnings(twice, np.concatenate([KIND, KIND[:6]]), classes=True)) == ["copies"]
+    assert codes(sample_warnings(twice, np.concatenate([KIND, KIND[:6]]), classes=True)) == ["duplicate_rows"]
     both = sample_warnings(twice, np.concatenate([KIND, other]), classes=True)
-    assert codes(both) == ["copies", "contradictions"]
+    assert codes(both) == ["duplicate_rows", "conflicting_duplicates"]
     assert both[1].text.startswith("12 rows are equal")
     assert overlap_warning(X, X + 1) == []
     assert overlap_warning(X, np.concatenate([X[:3], X + 1]))[0].text.startswith("3 of 63 test rows (4.8%)")
@@ -201,9 +203,9 @@ def test_an_id_that_repeats_asks_for_groups():
 def test_scores_that_are_no_better_are_told(classified):
     facts = classified[1]
     left = facts.left_out
-    same = replace(facts, left_out=replace(left, model=left.simplest))
-    assert codes(score_warnings(same)) == ["no_better_than_simplest"]
-    assert f"no better than always {left.guess}" in score_warnings(same)[0].text
+    same = replace(facts, left_out=replace(left, scores=left.baseline_scores))
+    assert codes(score_warnings(same)) == ["no_better_than_baseline"]
+    assert f"no better than always {left.baseline_label}" in score_warnings(same)[0].text
 
 
 @pytest.mark.parametrize(("difference", "verdict"), [(-0.05, "worse"), (-0.03, "within noise"), (0.05, "better")])
@@ -262,11 +264,11 @@ def test_boosting_gets_categories_as_codes_and_the_leaderboard_compares_on_the_s
         "this model",
         "gradient boosting",
         "ridge regression",
-        f"always {facts.test.guess}",
+        f"always {facts.test.baseline_label}",
     }
     for of in facts.test.leaderboard:
-        assert of.n == 50
-        assert of.difference is None or of.score + of.difference == pytest.approx(facts.test.model.r2)
+        assert of.n_rows == 50
+        assert of.difference is None or of.score + of.difference == pytest.approx(facts.test.scores.r2)
     assert collect_facts(model, rows, test=test, compare=False).test.leaderboard == ()
     board = facts.left_out.leaderboard
     assert {of.name for of in board} >= {"this model", "gradient boosting", "ridge regression"}
@@ -274,11 +276,11 @@ def test_boosting_gets_categories_as_codes_and_the_leaderboard_compares_on_the_s
         differences = [of.difference or 0.0 for of in standings]
         assert differences == sorted(differences)
     mine = next(of for of in board if of.name == "this model")
-    assert (mine.difference, mine.error) == (None, None)
+    assert (mine.difference, mine.std_error) == (None, None)
     for of in board:
-        if of is not mine and of.n == mine.n:
+        if of is not mine and of.n_rows == mine.n_rows:
             np.testing.assert_allclose(mine.score - of.score, of.difference, rtol=1e-9)
-            assert of.error > 0
+            assert of.std_error > 0
 
 
 def test_the_area_under_the_curve_is_the_share_of_pairs_in_order():

@@ -112,7 +112,7 @@ def test_the_numbers_are_those_of_the_facts(classes):
     _, model, facts, text = classes
     page = Page(text)
     found = facts.left_out
-    assert f"the accuracy is {100 * found.model.accuracy:.1f}\N{NO-BREAK SPACE}%" in " ".join(page.words)
+    assert f"the accuracy is {100 * found.scores.accuracy:.1f}\N{NO-BREAK SPACE}%" in " ".join(page.words)
     assert "logistic regression" in page.text
     assert "initialization, learning rate and early stopping play no part" in page.text
     assert "says nothing about new rows" in page.text
@@ -196,7 +196,7 @@ def test_a_page_of_numbers(tmp_path):
     names = [one["id"] for one in page.of("section")]
     assert "calibration" not in names
     assert "mistakes" in names
-    assert f"R² {facts.left_out.model.r2:.3f}" in page.text
+    assert f"R² {facts.left_out.scores.r2:.3f}" in page.text
     assert "ridge regression" in page.text
     far = np.abs(facts.left_out.predicted - facts.left_out.truth)
     assert f"within {np.median(far):.4g} of the truth" in page.text
