@@ -13,10 +13,8 @@ import typer
 
 from clifford_rand.errors import ArgumentError, MissingDependencyError, printable
 from clifford_rand_nn._words import joined, printable_lines, some_of
-from clifford_rand_nn.cli.fit_options import PARAMETERS
 from clifford_rand_nn.cli.sigint import was_interrupted
 
-OPTIONS = {parameter: f"--{name}" for name, parameter in PARAMETERS.items()}
 _PARAMETER = re.compile(r"The '(\w+)' parameter of (?:TableEncoder|read_frame|read_blocks) must")
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _GAP = 3  # spaces between two columns of a rich table
@@ -38,7 +36,7 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
         return _shortened(f"{where}{error.strerror}")
-    text = _PARAMETER.sub(lambda match: f"{OPTIONS.get(match[1], '--' + match[1])} must", str(error))
+    text = _PARAMETER.sub(lambda match: f"--{match[1].replace('_', '-')} must", str(error))
     line = " ".join(text.split()) or type(error).__name__
     return _shortened(line)
 

@@ -125,7 +125,7 @@ def read_text_table(
     if is_npz:
         columns, present = read_npz(file, asked)
     else:
-        columns = open_table(file, **dialect).read(text=text)
+        columns = open_table(file, **dialect).read(verbatim=text)
         present = [str(name) for name in columns.columns]
     what, checked = ("array", checked_target) if is_npz else ("column", column_target)
     for name in asked:

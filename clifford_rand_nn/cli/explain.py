@@ -92,7 +92,7 @@ def _read_training(loaded: LoadedModel, train: Path, target: str | None, dialect
     if target is None:
         complain("note", f"{train}: there is no column for the target, so no permutation importance")
         return loaded.columns_of(train, frame), None
-    marks = loaded.encoder.missing if loaded.encoder else ()
+    marks = loaded.encoder.missing_values if loaded.encoder else ()
     parts = training_rows(without_marks(frame, marks, target), target, what=str(train))
     if parts.left_out:
         complain("note", f"{train}: rows are counted without the {parts.left_out} that have no {target!r}, as in fit")

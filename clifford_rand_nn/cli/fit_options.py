@@ -33,14 +33,11 @@ _gates_option = functools.partial(option, panel="Options of --model gated and re
 _lasso_option = functools.partial(option, panel="Options of --model lasso")
 
 
-# Options whose parameter of `TableEncoder` has another name; the others have theirs.
-PARAMETERS = {"drop": "leave_out", "date": "dates", "text": "textual"}
-
-
 @dataclass(frozen=True)
 class ColumnKinds:
-    """Columns that are asked to be of a kind."""
+    """Columns whose kind is given: parameters of `TableEncoder`."""
 
+    boolean: Columns = table_option(None, "Take it for truth values.", metavar="<column>")
     categorical: Columns = table_option(None, "Take it for categories, such as a zip code.", metavar="<column>")
     numeric: Columns = table_option(None, "Take it for numbers.", metavar="<column>")
     date: Columns = table_option(
@@ -52,7 +49,9 @@ class ColumnKinds:
         metavar="<column>",
     )
     drop: Columns = table_option(None, "Ignore it, such as an identifier.", metavar="<column>")
-    missing: Columns = table_option(None, "Take cells such as n.d. or -999 as missing (repeatable).", metavar="<mark>")
+    missing_values: Columns = table_option(
+        None, "Take cells such as n.d. or -999 as missing (repeatable).", metavar="<mark>"
+    )
 
     @property
     def keywords(self) -> dict[str, Any]:
@@ -60,12 +59,12 @@ class ColumnKinds:
 
         Raises typer.BadParameter if some dates have a format and some have none.
         """
-        kinds: dict[str, Any] = {PARAMETERS.get(e.name, e.name): getattr(self, e.name) for e in fields(self)}
+        kinds: dict[str, Any] = {e.name: getattr(self, e.name) for e in fields(self)}
         if self.date and any("=%" in name for name in self.date):  # a format begins after the first =%
             for name in self.date:
                 if "=%" not in name:
                     raise option_error("date", f"{name!r} has no format, such as {name}=%d/%m/%Y.")
-            kinds["dates"] = {name.partition("=%")[0]: "%" + name.partition("=%")[2] for name in self.date}
+            kinds["date"] = {name.partition("=%")[0]: "%" + name.partition("=%")[2] for name in self.date}
         return {name: columns for name, columns in kinds.items() if columns}
 
 

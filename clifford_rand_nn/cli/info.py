@@ -133,12 +133,14 @@ def show_kinds(columns: Sequence[Any]) -> None:
     rows = []
     for kind in KINDS:
         of_kind = [column for column in columns if column.kind == kind]
-        if kind == "left out":
-            rows += [(kind, "1", f"{column.name}: {column.why}") for column in of_kind[:_NAMED]]
+        if kind == "dropped":
+            rows += [(kind, "1", f"{column.name}: {column.reason}") for column in of_kind[:_NAMED]]
             rows += [(kind, str(len(of_kind) - _NAMED), "…")] if len(of_kind) > _NAMED else []
         elif of_kind:
-            names = some_of([column.name + (" (as asked)" if column.asked else "") for column in of_kind], _NAMED)
-            empty = sum(column.missing for column in of_kind)
+            names = some_of(
+                [column.name + (" (as asked)" if column.is_user_specified else "") for column in of_kind], _NAMED
+            )
+            empty = sum(column.n_missing for column in of_kind)
             rows.append((kind, str(len(of_kind)), names + (f"; {empty} empty cells" if empty else "")))
     say()
     show_table("kinds of columns", ("kind", "count", "columns"), rows, ("columns",))

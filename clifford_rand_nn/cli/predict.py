@@ -135,11 +135,11 @@ def _frames(
         yield from _arrays(loaded, new, identifier)
         return
     encoder, needed = loaded.encoder, loaded.needed or ()
-    as_text = [] if encoder is None else list(encoder.text_columns)
+    string_columns = [] if encoder is None else list(encoder.text_columns)
     as_number = list(needed if encoder is None else encoder.number_columns)
     if identifier is not None:
         as_number = [name for name in as_number if name != identifier]  # 7 is to be written as 7
-        as_text += [] if identifier in needed else [identifier]
+        string_columns += [] if identifier in needed else [identifier]
 
     def chosen(there: list[str]) -> list[str]:
         if identifier is not None and identifier not in there:
@@ -155,7 +155,9 @@ def _frames(
         return [name for name in there if name == identifier or name in needed]
 
     rows = min(_ROWS, max(_FEWEST, _CELLS // loaded.n_columns))
-    for frame in read_blocks(new, rows=rows, columns=chosen, as_text=as_text, as_number=as_number, **dialect):
+    for frame in read_blocks(
+        new, rows=rows, columns=chosen, string_columns=string_columns, as_number=as_number, **dialect
+    ):
         if identifier is None:
             yield frame, None
             continue

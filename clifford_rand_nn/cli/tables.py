@@ -64,7 +64,7 @@ def read_training(path: Path, reading: Reading) -> tuple[Rows, TableEncoder | No
             order=times,
         ), None
     roles: Any = {name: getattr(reading, name) for name in ("weights", "groups", "order")}
-    frame, dates = _read(path, reading), reading.kinds.get("dates")
+    frame, dates = _read(path, reading), reading.kinds.get("date")
     parts = training_rows(frame, reading.target, **roles, dates=dates, what=str(path))
     encoder = TableEncoder(**reading.kinds)
     with named_errors(path):
@@ -86,7 +86,7 @@ def read_other(path: Path, reading: Reading, encoder: TableEncoder | None, names
         note_ignored(str(path), table.ignored)
         return Rows(table.X, table.target, table.weights, path=str(path), target=reading.target)
     frame = without_marks(
-        _read(path, reading), column_names(encoder.missing, "missing", "TableEncoder"), reading.target
+        _read(path, reading), column_names(encoder.missing_values, "missing_values", "TableEncoder"), reading.target
     )
     if reading.groups not in (reading.target, reading.weights):  # they are not a feature
         frame = frame.drop(columns=[name for name in frame.columns if str(name) == reading.groups])
@@ -133,7 +133,7 @@ def _rows(path: Path, X: Any, parts: Any, encoder: TableEncoder, reading: Readin
         groups=parts.groups,
         order=parts.order,
         names=tuple(map(str, encoder.get_feature_names_out())),
-        origin=tuple(map(str, encoder.origin_)),
+        origin=tuple(map(str, encoder.source_columns_)),
         frame=parts.features,
         columns=encoder.columns_,
         path=str(path),
@@ -164,7 +164,7 @@ class LoadedModel:
         """Those of them that a table must have."""
         if self.encoder is None:
             return self.names
-        return tuple(column.name for column in self.encoder.columns_ if column.kind != "left out")
+        return tuple(column.name for column in self.encoder.columns_ if column.kind != "dropped")
 
     @property
     def n_columns(self) -> int:

@@ -71,18 +71,18 @@ class ColumnEffect(NamedTuple):
 def column_effect(step: Any, names: Sequence[str]) -> ColumnEffect:
     """Return the effect of a fitted transformer on columns of these names.
 
-    A transformer states its input columns by ``origin_`` (names; output columns of the same name are unchanged) or
-    ``output_to_input_`` (of skrub); the effect of scikit-learn's own transformers is known by their class.
+    A transformer states its input columns by ``source_columns_`` (names; output columns of the same name are
+    unchanged) or ``output_to_input_`` (of skrub); the effect of scikit-learn's transformers is known by their class.
 
     >>> column_effect(MinMaxScaler().fit([[1.0], [5.0]]), ["x"]).columns
     ColumnMap(places=array([0]), rate=array([0.25]), offset=array([-0.25]))
     """
     place = {name: i for i, name in enumerate(names)}
-    if hasattr(step, "origin_"):
-        if not set(map(str, step.origin_)) <= place.keys():
+    if hasattr(step, "source_columns_"):
+        if not set(map(str, step.source_columns_)) <= place.keys():
             return ColumnEffect()
-        unchanged = np.asarray(step.get_feature_names_out()) == np.asarray(step.origin_)
-        places = [place[str(name)] for name in step.origin_]
+        unchanged = np.asarray(step.get_feature_names_out()) == np.asarray(step.source_columns_)
+        places = [place[str(name)] for name in step.source_columns_]
         rate = np.where(unchanged, 1.0, np.nan)
         return ColumnEffect(ColumnMap.affine(places, rate, 0.0 * rate))
     if hasattr(step, "output_to_input_"):

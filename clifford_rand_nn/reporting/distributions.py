@@ -80,7 +80,7 @@ def describe_columns(rows: Rows, *, classes: bool) -> tuple[tuple[Distribution, 
     place = np.sort(np.random.default_rng(0).permutation(rows.weighted)[:MOST_ROWS])
     columns, name = _columns(rows, place), rows.target or "the target"
     y = rows.y[place]
-    target = _categories(name, "category", y.astype(str).tolist()) if classes else _numbers(name, "number", y)
+    target = _categories(name, "categorical", y.astype(str).tolist()) if classes else _numbers(name, "numeric", y)
     with_target = [associate(cells, target) for cells in columns]
     value = [-1.0 if found is None else found.value for found in with_target]
     order = sorted(range(len(columns)), key=lambda j: -value[j])
@@ -95,13 +95,13 @@ def _columns(rows: Rows, place: NDArray[np.intp]) -> list[_Cells]:
     """Return the cells of some rows of the first columns of a table, or of an array."""
     if rows.frame is None:
         names = rows.names or tuple(f"column {j}" for j in range(rows.X.shape[1]))
-        return [_numbers(name, "number", rows.X[place, j]) for j, name in enumerate(names[:MOST_COLUMNS])]
+        return [_numbers(name, "numeric", rows.X[place, j]) for j, name in enumerate(names[:MOST_COLUMNS])]
     kinds = rows.kinds[:MOST_COLUMNS]
     return [_read(name, kind, rows.frame.iloc[place, j]) for j, (name, kind) in enumerate(kinds)]
 
 
 def _read(name: str, kind: str, column: Any) -> _Cells:
-    if kind == "number":
+    if kind == "numeric":
         return _numbers(name, kind, numbers(column)[0])
     if kind == "date":
         try:
@@ -110,7 +110,7 @@ def _read(name: str, kind: str, column: Any) -> _Cells:
             return _Cells(name, kind)
         days = moments.astype("datetime64[s]").astype(np.float64) / 86_400
         return _numbers(name, kind, np.where(np.isnat(moments), np.nan, days))
-    if kind in ("boolean", "category"):
+    if kind in ("boolean", "categorical"):
         return _categories(name, kind, [None if is_missing(word) else word for word in words(column)])
     return _Cells(name, kind)
 

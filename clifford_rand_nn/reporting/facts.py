@@ -43,7 +43,7 @@ class Rows:
     @property
     def kinds(self) -> list[tuple[str, str]]:
         """Name and kind of each column of the frame."""
-        kinds = [column.kind for column in self.columns] or ["number"] * self.frame.shape[1]
+        kinds = [column.kind for column in self.columns] or ["numeric"] * self.frame.shape[1]
         return list(zip(map(str, self.frame.columns), kinds, strict=True))
 
     @property
@@ -88,7 +88,7 @@ class Distribution:
     """The distribution of the cells of a column: bins of numbers and dates (days since 1970), bars of categories."""
 
     name: str
-    kind: str  # as of `ColumnKind`; "text" and "left out" have no distribution
+    kind: str  # as of `ColumnKind`; "text" and "dropped" have no distribution
     missing: float | None  # share of the rows
     unique: int  # values
     edges: tuple[float, ...] = ()  # of the bins
@@ -183,7 +183,7 @@ class Facts:
     rows_left_out: tuple[tuple[int, str], ...]  # how many and why
     weights: tuple[float, float] | None  # smallest and largest weight of a row
     n_groups: int | None
-    columns: tuple[Any, ...]  # the kind of each column of the table; those that are left out with the reason
+    columns: tuple[Any, ...]  # the kind of each column of the table; those that are dropped with the reason
     n_features: int  # numbers that a row is encoded as
     classes: tuple[tuple[Any, int], ...] | None  # rows of each class
     description: str  # of the model, in words
@@ -212,8 +212,8 @@ class Facts:
 
     @property
     def columns_used(self) -> int:
-        """Number of columns of the table that are not left out."""
-        return sum(column.kind != "left out" for column in self.columns)
+        """Number of columns of the table that are not dropped."""
+        return sum(column.kind != "dropped" for column in self.columns)
 
     @property
     def test_was_seen(self) -> bool:

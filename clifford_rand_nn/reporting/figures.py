@@ -163,7 +163,7 @@ class Card(NamedTuple):
 def card(column: Distribution) -> Card:
     r"""Return the picture of a distribution.
 
-    >>> column = Distribution("age", "number", 0.25, 3, edges=(0.0, 2.0, 4.0), counts=(1, 2), extent=(0.0, 4.0))
+    >>> column = Distribution("age", "numeric", 0.25, 3, edges=(0.0, 2.0, 4.0), counts=(1, 2), extent=(0.0, 4.0))
     >>> shown = card(column)
     >>> shown.about, shown.ends, shown.bins
     ('number, 3 values, 25.0\xa0% missing', ('0', '4'), 'M0 40V20H95V40ZM96 40V0H191V40Z')

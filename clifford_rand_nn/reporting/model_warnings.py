@@ -150,7 +150,7 @@ def group_warnings(frame: Any, kinds: Sequence[tuple[str, str]]) -> list[ModelWa
             continue
         n_unique = int(values.nunique())
         if n_unique >= 3 and _REPEATS * n_unique <= len(values) and n_unique > len(values) ** 0.5 / 4:
-            used = "" if kind == "left out" else f", and is used as a {kind}"
+            used = "" if kind == "dropped" else f", and is used as a {kind} column"
             text = f"column {name} looks like an id that repeats ({n_unique} values in {len(values)} rows){used}:"
             advice = f"if rows of one {name} belong together, give --groups {name}, else scores may flatter."
             warned.append(ModelWarning("groups", f"{text} {advice}", (name,)))

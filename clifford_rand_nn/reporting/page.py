@@ -306,7 +306,9 @@ def _columns(facts: Facts) -> Section:
     """Return the kinds of the columns, and the rows of each class."""
     tables = []
     if facts.columns:
-        lines = [(column.name, column.kind, column.missing, column.why) for column in facts.columns[:_MOST_COLUMNS]]
+        lines = [
+            (column.name, column.kind, column.n_missing, column.reason) for column in facts.columns[:_MOST_COLUMNS]
+        ]
         more = "" if len(facts.columns) <= _MOST_COLUMNS else f", the first {_MOST_COLUMNS} of {len(facts.columns)}"
         tables.append(Table.of(f"Kinds of columns{more}", ("column", "kind", "missing cells", "why"), lines))
     if facts.classes is not None:

@@ -8,6 +8,7 @@ _CACHE = "_every"  # of a fit, which was a parameter by mistake in versions 12 t
 _VALUES: dict[str, dict[str, str]] = {"bias": {"penalised": "penalized"}}
 _GATES = {"free": "optimized", "cross": "row_spanned"}  # of tuning-free networks
 _CERTIFICATE = {"primal": "objective", "dual": "lower_bound"}
+_CANDIDATE = {"bias": "bias_feature", "score": "loss", "n": "n_rows"}
 
 
 def with_new_names(meta: dict[str, Any]) -> dict[str, Any]:
@@ -26,8 +27,13 @@ def with_new_names(meta: dict[str, Any]) -> dict[str, Any]:
     meta = meta | {"params": params}
     if "certificate" in meta:
         meta["certificate"] = _renamed(meta["certificate"], _CERTIFICATE)
-    if "selection" in meta.get("few", {}):
-        meta["few"] = meta["few"] | {"selection": _renamed(meta["few"]["selection"], _CERTIFICATE)}
+    if "candidates" in meta:
+        meta["candidates"] = [_renamed(values, _CANDIDATE) for values in meta["candidates"]]
+    if "few" in meta:
+        few = meta["few"] | {"path": [_renamed(values, _CANDIDATE) for values in meta["few"]["path"]]}
+        if "selection" in few:
+            few["selection"] = _renamed(few["selection"], _CERTIFICATE)
+        meta["few"] = few
     return meta
 
 

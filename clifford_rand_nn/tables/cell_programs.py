@@ -36,7 +36,7 @@ def encoder_program(encoder: Any) -> tuple[Value, tuple[Value, ...]]:
     """
     inputs: list[Value] = []
     cells = CellPrograms({}, {})
-    marks = column_names(encoder.missing, "missing", "TableEncoder")
+    marks = column_names(encoder.missing_values, "missing_values", "TableEncoder")
     for reader in encoder.readers_:
         _read(reader, inputs, cells, marks)
     parts = [part for encoding in encoder.encodings_ for part in encoding.program(cells)]

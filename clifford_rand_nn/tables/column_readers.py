@@ -15,7 +15,7 @@ from clifford_rand_nn.tables.cells import Amount, amount_of, as_word, is_missing
 from clifford_rand_nn.tables.dates import date_cells, date_formats, moments, useful_parts, zone_of
 
 # Families of cells, by which they are encoded.
-NUMBER, TRUTH, WORD, TEXT = "number", "boolean", "category", "text"
+NUMBER, TRUTH, WORD, TEXT = "numeric", "boolean", "categorical", "text"
 _EARLIER = (("zone", "UTC"), ("label", ""))  # what files of earlier versions do not have
 Unread = dict[str, tuple[int, str, Any]]  # of a column: cells that could not be read, the first one, and its row
 
@@ -90,7 +90,8 @@ class NumberReader(Reader):
             amount = Amount(self.comma or amount.comma, unit, self.bare)
         values, odd = numbers(column, amount)
         what = "numbers" if amount.bare else f"numbers with the unit {self.unit!r}"
-        remedy = "correct them, leave them empty, or name a mark of missing cells (--missing, in Python missing=[...])"
+        remedy = "correct them, leave them empty, or name a mark of missing cells (--missing-values, in Python "
+        remedy += "missing_values=[...])"
         self._set_aside(column, odd, unread, what, remedy)
         return {self.name: values}
 
@@ -165,7 +166,7 @@ class DateReader(Reader):
         if len(formats) != 1:
             example = next(iter(column.dropna().map(as_word)), "nothing")
             why = "are not dates" if not formats else "may have the day or the month first"
-            hint = f"--date {name}=%d/%m/%Y says how to read them, in Python dates={{{name!r}: '%d/%m/%Y'}}"
+            hint = f"--date {name}=%d/%m/%Y says how to read them, in Python date={{{name!r}: '%d/%m/%Y'}}"
             raise ArgumentError(f"column {name!r}: cells such as {example!r} {why}; {hint}.")
         reader = cls(name, formats[0], zone=zone_of(column, formats[0]))
         times = reader.moments(column, {})

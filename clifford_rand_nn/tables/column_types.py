@@ -16,7 +16,7 @@ from clifford_rand_nn._words import shortened
 from clifford_rand_nn.tables.cells import TRUTH, amount_of, as_word, distinct, has_codes, is_missing, is_rare, numbers
 from clifford_rand_nn.tables.dates import date_formats
 
-KINDS = ("number", "boolean", "category", "date", "text", "left out")
+KINDS = ("numeric", "boolean", "categorical", "date", "text", "dropped")
 _FEW = 20  # distinct texts or rows: so few are categories, and no identifiers
 _MOST_DISTINCT = 0.5  # of the rows: texts of which more are distinct are not categories
 _MOST_LABELS = 0.8  # likewise of words without a space, where their categories have target means
@@ -32,47 +32,51 @@ class ColumnKind:
     Attributes
     ----------
     name : str
-    kind : {"number", "boolean", "category", "date", "text", "left out"}
-    why : str
+    kind : {"numeric", "boolean", "categorical", "date", "text", "dropped"}
+    reason : str
         In a few words.
-    missing : int
+    n_missing : int
         Cells without a value.
-    asked : bool
+    is_user_specified : bool
         Whether the kind was given rather than found.
     """
 
     name: str
     kind: str
-    why: str
-    missing: int = 0
-    asked: bool = False
+    reason: str
+    n_missing: int = 0
+    is_user_specified: bool = False
 
 
 def find_kinds(
-    frame: Any, asked: Mapping[str, str], text: str = "leave out", min_frequency: int = 1, supervised: bool = False
+    frame: Any, asked: Mapping[str, str], other_text: str = "drop", min_frequency: int = 1, supervised: bool = False
 ) -> tuple[ColumnKind, ...]:
     """Return what each column of a frame is; ``asked`` has the kinds that were given, by name.
 
     Categories none of which is in ``min_frequency`` rows are left out, unless they are many and there is a target.
     """
     columns = [(str(name), frame[name]) for name in frame.columns]
-    return tuple(_kind(name, column, asked.get(name), text, min_frequency, supervised) for name, column in columns)
+    return tuple(
+        _kind(name, column, asked.get(name), other_text, min_frequency, supervised) for name, column in columns
+    )
 
 
-def _kind(name: str, column: Any, asked: str | None, text: str, min_frequency: int, supervised: bool) -> ColumnKind:
+def _kind(
+    name: str, column: Any, asked: str | None, other_text: str, min_frequency: int, supervised: bool
+) -> ColumnKind:
     missing = int(column.isna().sum())
     if column.dtype == object or getattr(column.dtype, "kind", "O") not in "biufmM":
         missing = int((column.isna() | column.map(is_missing).astype(bool)).sum())
     if asked is not None:
-        return ColumnKind(name, asked, "as asked", missing, asked=True)
+        return ColumnKind(name, asked, "as asked", missing, is_user_specified=True)
     kind, why = _detected(name, column, supervised)
-    if kind == "text" and text == "leave out":
+    if kind == "text" and other_text == "drop":
         return ColumnKind(
-            name, "left out", f"{why}: text; --text {name} uses its words, in Python textual=[{name!r}]", missing
+            name, "dropped", f"{why}: text; --text {name} uses its words, in Python text=[{name!r}]", missing
         )
-    counts = column.value_counts() if kind == "category" else column[:0]
+    counts = column.value_counts() if kind == "categorical" else column[:0]
     if counts.size and not (supervised and len(counts) > _FEW) and max(missing, int(counts.max())) < min_frequency:
-        return ColumnKind(name, "left out", f"{why}, none in {quantity(min_frequency, 'rows')}", missing)
+        return ColumnKind(name, "dropped", f"{why}, none in {quantity(min_frequency, 'rows')}", missing)
     return ColumnKind(name, kind, why, missing)
 
 
@@ -80,7 +84,7 @@ def _detected(name: str, column: Any, supervised: bool) -> tuple[str, str]:
     pandas = require("pandas", extra="app", purpose="encoding a table")
     types, there = pandas.api.types, column.dropna()
     if not len(there):
-        return "left out", "every cell is empty"
+        return "dropped", "every cell is empty"
     if isinstance(column.dtype, pandas.CategoricalDtype):
         values = distinct(column)
         return _truths(map(as_word, values)) or _categories(values, len(there) == len(column), "categories of the file")
@@ -89,20 +93,20 @@ def _detected(name: str, column: Any, supervised: bool) -> tuple[str, str]:
     if types.is_datetime64_any_dtype(column.dtype):
         return _several(there.min(), there.max(), len(there) == len(column)) or ("date", "dates of the file")
     if types.is_timedelta64_dtype(column.dtype):
-        return "number", "durations, in days"
+        return "numeric", "durations, in days"
     if types.is_numeric_dtype(column.dtype):
         if getattr(column.dtype, "kind", "f") == "c":
-            return "left out", "complex numbers"
+            return "dropped", "complex numbers"
         return _numeric(name, column, numbers(column)[0])
     values = distinct(column)
     if values is None:
-        return "left out", f"cells such as {_shown(there.iloc[0])} are neither numbers nor text"
+        return "dropped", f"cells such as {_shown(there.iloc[0])} are neither numbers nor text"
     return _of_texts(name, column, values, supervised)
 
 
 def _several(low: Any, high: Any, every: bool) -> tuple[str, str] | None:
     """Return why a column of one value is left out; where some cells are missing, these still say something."""
-    return ("left out", f"every cell is {_shown(low)}") if low == high and every else None
+    return ("dropped", f"every cell is {_shown(low)}") if low == high and every else None
 
 
 def _numeric(name: str, column: Any, cells: NDArray[np.float64]) -> tuple[str, str]:
@@ -110,10 +114,10 @@ def _numeric(name: str, column: Any, cells: NDArray[np.float64]) -> tuple[str, s
     gone = np.isnan(cells)
     values = cells[~gone]
     if not len(values):
-        return "left out", "no cell is finite"
+        return "dropped", "no cell is finite"
     low, high, n = values.min(), values.max(), len(values)
     if low == high and getattr(column.dtype, "kind", "O") in "iu" and column.nunique() > 1:
-        return "left out", f"numbers such as {_shown(column.dropna().iloc[0])}, which float64 cannot tell apart"
+        return "dropped", f"numbers such as {_shown(column.dropna().iloc[0])}, which float64 cannot tell apart"
     alone = _several(int(low) if low == np.round(low) else low, high, n == len(cells))
     if alone:
         return alone
@@ -122,8 +126,8 @@ def _numeric(name: str, column: Any, cells: NDArray[np.float64]) -> tuple[str, s
     if n > _FEW and n == len(cells) and (values == np.round(values)).all():
         counts = low in (0, 1) and high - low == n - 1
         if (counts or _IDENTIFIER.fullmatch(name.lower() if name.isupper() else name)) and len(np.unique(values)) == n:
-            return "left out", f"whole numbers {as_word(low)} to {as_word(high)}, each once: an identifier"
-    return "number", "numbers"
+            return "dropped", f"whole numbers {as_word(low)} to {as_word(high)}, each once: an identifier"
+    return "numeric", "numbers"
 
 
 def _of_texts(name: str, column: Any, values: Any, supervised: bool) -> tuple[str, str]:
@@ -132,7 +136,7 @@ def _of_texts(name: str, column: Any, values: Any, supervised: bool) -> tuple[st
     marks = sorted({text.strip() for text in texts if is_missing(text)})
     words = [text.strip() for text in texts if not is_missing(text)]
     if not words:
-        return "left out", f"every cell says {marks[0]!r}"
+        return "dropped", f"every cell says {marks[0]!r}"
     every = not marks and not column.isna().any()
     truth = _truths(words)
     if truth:
@@ -154,17 +158,17 @@ def _of_texts(name: str, column: Any, values: Any, supervised: bool) -> tuple[st
         return "date", f"dates such as {example}"
     if len(formats) > 1:
         what = "day, month or year" if "%y" in formats[0] else "day or month"
-        days = f"--date {name}={formats[0]} says so, in Python dates={{{name!r}: {formats[0]!r}}}"
-        return "left out", f"dates such as {example}: {what} first? {days}"
+        days = f"--date {name}={formats[0]} says so, in Python date={{{name!r}: {formats[0]!r}}}"
+        return "dropped", f"dates such as {example}: {what} first? {days}"
     if not all(isinstance(value, str | bytes | bool | int | float | np.generic) for value in values):
         odd = next(v for v in values if not isinstance(v, str | bytes | bool | int | float | np.generic))
-        return "left out", f"cells such as {_shown(odd)} are neither numbers nor text"
+        return "dropped", f"cells such as {_shown(odd)} are neither numbers nor text"
     kind, why = _texts(words, n, every, supervised)
-    if kind != "category" and 0 < bad <= n / 2 and not has_codes(words):
+    if kind != "categorical" and 0 < bad <= n / 2 and not has_codes(words):
         why += (
             f", numbers but for {bad} cells such as {_shown(odd[0])}: correct them, give all one unit, or name marks "
         )
-        why += "of missing cells (--missing, in Python missing=[...])"
+        why += "of missing cells (--missing-values, in Python missing_values=[...])"
     return kind, why
 
 
@@ -182,7 +186,7 @@ def _texts(words: list[str], n: int, every: bool, supervised: bool) -> tuple[str
     mean = np.mean([len(word) for word in words])
     labels = mean <= _LONG and not any(" " in word for word in words)
     if len(words) == n > _FEW and labels:
-        return "left out", f"{many}: an identifier"
+        return "dropped", f"{many}: an identifier"
     most = _MOST_LABELS if labels and supervised else _MOST_DISTINCT
     if len(words) > max(_FEW, most * n) or (mean > _LONG and len(words) > 2):
         return "text", many
@@ -191,8 +195,8 @@ def _texts(words: list[str], n: int, every: bool, supervised: bool) -> tuple[str
 
 def _categories(values: Any, every: bool, what: str) -> tuple[str, str]:
     if len(values) > 1:
-        return "category", f"{len(values)} {what}"
-    return _several(values[0], values[0], every) or ("category", f"{_shown(values[0])} or nothing")
+        return "categorical", f"{len(values)} {what}"
+    return _several(values[0], values[0], every) or ("categorical", f"{_shown(values[0])} or nothing")
 
 
 def _shown(value: object) -> str:

@@ -21,12 +21,14 @@ _CELL = re.compile(rb"""[,;\t|"\s]0\d+["\s,;\t|]""")
 _TITLE = "If it does not hold the names of the columns, remove it."
 
 
-def read_delimited(file: Path, dialect: Dialect, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
-    """Return a file as ``dialect`` says; cells of ``as_text`` are texts, and in ``text`` none of them is missing."""
-    options = pandas_options(dialect, (*as_text, *dialect.codes))
+def read_delimited(
+    file: Path, dialect: Dialect, verbatim: Sequence[str] = (), string_columns: Sequence[str] = ()
+) -> Any:
+    """Return a file as ``dialect`` says; cells of ``string_columns`` are texts, in ``verbatim`` none is missing."""
+    options = pandas_options(dialect, (*string_columns, *dialect.codes))
     with reading_csv(file, dialect):
         frame = _read(file, options)
-        unchanged = [name for name in dict.fromkeys(text) if name in frame.columns]
+        unchanged = [name for name in dict.fromkeys(verbatim) if name in frame.columns]
         if unchanged:  # pandas leaves out its marks of missing cells for all columns or for none
             cells = _read(file, options | {"dtype": str, "na_filter": False, "usecols": unchanged})
             frame[unchanged] = cells[unchanged]
@@ -34,32 +36,37 @@ def read_delimited(file: Path, dialect: Dialect, text: Sequence[str] = (), as_te
         late = _late_codes(file, dialect, (name for name in numbers if (frame[name].dropna() % 1 == 0).all()))
         if late:
             frame[late] = _read(file, options | {"dtype": str, "usecols": late})[late]
-    frame = _without_thousands(frame, dialect, (*as_text, *dialect.codes, *text))
+    frame = _without_thousands(frame, dialect, (*string_columns, *dialect.codes, *verbatim))
     frame = frame if not dialect.left_out else frame[[dialect.names[i] for i in dialect.kept]]
     frame.attrs["notes"] = list(dialect.notes)
     return frame
 
 
 def read_delimited_blocks(
-    file: Path, dialect: Dialect, rows: int, wanted: Sequence[str], as_text: Sequence[str], as_number: Sequence[str]
+    file: Path,
+    dialect: Dialect,
+    rows: int,
+    wanted: Sequence[str],
+    string_columns: Sequence[str],
+    as_number: Sequence[str],
 ) -> Iterator[Any]:
-    """Yield ``rows`` rows at a time; ``as_text`` and ``as_number`` as for `read_blocks`.
+    """Yield ``rows`` rows at a time; ``string_columns`` and ``as_number`` as for `read_blocks`.
 
     All columns are parsed, for pandas reports rows that are too long only then.
     """
     pandas = require("pandas", extra="app", purpose="reading a CSV table")
-    unknown = [name for name in wanted if name not in {*as_text, *as_number}]
+    unknown = [name for name in wanted if name not in {*string_columns, *as_number}]
     codes = {*dialect.codes, *(_late_codes(file, dialect, unknown) if unknown else ())}
-    as_text = [*as_text, *(name for name in unknown if name in codes)]
+    string_columns = [*string_columns, *(name for name in unknown if name in codes)]
     with open_bytes(file) as stream:
         with reading_csv(file, dialect):
-            frames = pandas.read_csv(stream, chunksize=rows, **pandas_options(dialect, as_text))
+            frames = pandas.read_csv(stream, chunksize=rows, **pandas_options(dialect, string_columns))
         while True:
             with reading_csv(file, dialect):  # not around the yield: it would catch what the caller raises
                 frame = next(frames, None)
             if frame is None:
                 return
-            frame = _without_thousands(frame, dialect, as_text, as_number)
+            frame = _without_thousands(frame, dialect, string_columns, as_number)
             yield frame if list(frame.columns) == list(wanted) else frame[wanted]
 
 
@@ -102,7 +109,9 @@ def _zeros(file: Path) -> bool:
     return False
 
 
-def _without_thousands(frame: Any, dialect: Dialect, as_text: Sequence[str] = (), as_number: Sequence[str] = ()) -> Any:
+def _without_thousands(
+    frame: Any, dialect: Dialect, string_columns: Sequence[str] = (), as_number: Sequence[str] = ()
+) -> Any:
     """Return a frame in which 12.000 is twelve thousand, where decimals are written with a comma.
 
     So are "1.234,5 kg" and "0,512" beside a cell that is not a number: then they have a decimal point. pandas' own
@@ -113,7 +122,7 @@ def _without_thousands(frame: Any, dialect: Dialect, as_text: Sequence[str] = ()
     pandas = require("pandas", extra="app", purpose="reading a CSV table")
     for name in frame.columns:
         cells = frame[name]
-        if name in as_text or not (cells.dtype == object or pandas.api.types.is_string_dtype(cells.dtype)):
+        if name in string_columns or not (cells.dtype == object or pandas.api.types.is_string_dtype(cells.dtype)):
             continue
         cells = cells.astype(object)
         read = cells.map(with_point)
@@ -145,7 +154,7 @@ def reading_csv(file: Path, dialect: Dialect) -> Iterator[None]:
         raise ArgumentError(f"{file}: malformed CSV: {message}.") from error
 
 
-def pandas_options(dialect: Dialect, as_text: Sequence[str] = ()) -> dict[str, Any]:
+def pandas_options(dialect: Dialect, string_columns: Sequence[str] = ()) -> dict[str, Any]:
     """Return the options of pandas' reader."""
     pandas = require("pandas", extra="app", purpose="reading a CSV table")
     options: dict[str, Any] = {
@@ -156,7 +165,7 @@ def pandas_options(dialect: Dialect, as_text: Sequence[str] = ()) -> dict[str, A
         "skipinitialspace": dialect.spaces,
         "index_col": False,
         "low_memory": False,
-        "dtype": {name: str for name in as_text if name in dialect.names},
+        "dtype": {name: str for name in string_columns if name in dialect.names},
         "header": 0 if dialect.header else None,
         "names": dialect.labels,
     }

@@ -15,14 +15,14 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.export.preprocessing import table_program
 from clifford_rand_nn.export.program import Value
 from clifford_rand_nn.tables.cells import as_frame, without_marks
-from clifford_rand_nn.tables.column_readers import READERS, TEXT, WORD, DateReader, Reader, Unread
-from clifford_rand_nn.tables.column_types import find_kinds
+from clifford_rand_nn.tables.column_readers import READERS, DateReader, Reader, Unread
+from clifford_rand_nn.tables.column_types import KINDS, find_kinds
 from clifford_rand_nn.tables.encodings import Learned, OneHot, families, fills_of, learn_encodings, unique_names
 from clifford_rand_nn.tables.notes import Notes, TableNote, column_names
 from clifford_rand_nn.tables.writers import closest, listed
 
 _OWNER = "TableEncoder"
-_TEXT = ("leave out", "hash")
+_OTHER_TEXT = ("drop", "hash")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -46,26 +46,26 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     * texts: counts of their words, hashed, if that is asked for.
     * Where at least ``min_frequency`` cells of a number, boolean or date are missing, a column of 0 and 1 says so.
 
-    Columns are left out, with the reason in ``columns_``, where all cells are equal or missing, and where every cell is
+    Columns are dropped, with the reason in ``columns_``, where all cells are equal or missing, and where every cell is
     another whole number or word, as identifiers are.
 
     Parameters
     ----------
-    numeric, categorical, boolean, leave_out : names of columns
+    numeric, categorical, boolean, drop : names of columns
         What these are to be taken for, whatever they look like.
-    dates : names of columns, or dict of name to format
+    date : names of columns, or dict of name to format
         A format is one of `datetime.strptime`, such as "%d/%m/%Y".
-    textual : names of columns
+    text : names of columns
         Texts of which the words are used.
-    missing : texts
+    missing_values : texts
         Marks of missing cells in this table, such as "n.d." or "-999", beside those that are known.
-    text : {"leave out", "hash"}
+    other_text : {"drop", "hash"}
         What is done with other columns of texts; `embed` makes better features of them than hashed words are.
     min_frequency : int
         Categories with fewer rows share one column; fewer missing cells are not marked.
     max_categories : int
         Most columns that a column of categories becomes.
-    text_features : int
+    n_text_features : int
         Columns that a text becomes.
 
     Attributes
@@ -76,12 +76,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         How cells become columns, in the order of these.
     readers_ : tuple of Reader
         How the cells of the columns that are used are read.
-    complete_ : tuple of str
+    complete_columns_ : tuple of str
         Numbers and booleans of which no cell was missing.
-    origin_ : (d,) array of str
+    source_columns_ : (d,) array of str
         For each column that comes out, the one that it was made of.
     feature_names_in_ : array of str
-        Columns of the table, those that are left out too.
+        Columns of the table, those that are dropped too.
     n_features_in_ : int
 
     Raises
@@ -106,19 +106,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     numeric: Iterable[str] = ()
     categorical: Iterable[str] = ()
     boolean: Iterable[str] = ()
-    dates: Iterable[str] | Mapping[str, str] = ()
-    textual: Iterable[str] = ()
-    leave_out: Iterable[str] = ()
-    missing: Iterable[str] = ()
-    text: str = "leave out"
+    date: Iterable[str] | Mapping[str, str] = ()
+    text: Iterable[str] = ()
+    drop: Iterable[str] = ()
+    missing_values: Iterable[str] = ()
+    other_text: str = "drop"
     min_frequency: int = 5
     max_categories: int = 100
-    text_features: int = 256
+    n_text_features: int = 256
 
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
         """Determine the kinds of the columns of a data frame, and learn medians, categories and target means.
 
-        A `TableNote` warns of columns that are left out, and of cells that could not be read.
+        A `TableNote` warns of columns that are dropped, and of cells that could not be read.
         """
         _warn(self.fit_encode(X, y)[1])
         return self
@@ -133,7 +133,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Fit, and return the rows of the same frame as numbers (n, d), and notes on it."""
         out_of_fold = self._fit(X, y)
         rows, notes = self.encode(X, out_of_fold)
-        left_out = tuple(f"{c.name!r} ({c.why})" for c in self.columns_ if c.kind == "left out" and not c.asked)
+        dropped = (c for c in self.columns_ if c.kind == "dropped" and not c.is_user_specified)
+        left_out = tuple(f"{c.name!r} ({c.reason})" for c in dropped)
         return rows, replace(notes, left_out=left_out, ignored=())
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -164,7 +165,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             for encoding in self.encodings_
             if isinstance(encoding, OneHot) and (new := encoding.new_words(cells[encoding.cells]))
         }
-        gaps = {name: int(np.count_nonzero(np.isnan(cells[name]))) for name in self.complete_}
+        gaps = {name: int(np.count_nonzero(np.isnan(cells[name]))) for name in self.complete_columns_}
         filled = {self._origin[name]: count for name, count in gaps.items() if count}
         means = out_of_fold or {}
         parts = [means[part.cells] if part.cells in means else part(cells[part.cells]) for part in self.encodings_]
@@ -211,19 +212,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any) -> dict[str, NDArray[np.float64]]:
         self._check_parameters()
         frame, named = as_frame(X)
-        frame = without_marks(frame, column_names(self.missing, "missing", _OWNER, "marks of missing cells"))
+        frame = without_marks(
+            frame, column_names(self.missing_values, "missing_values", _OWNER, "marks of missing cells")
+        )
         there = [str(name) for name in frame.columns]
         if len(frame) < 2:
             raise fail("X", _OWNER, "of two rows or more, so that columns can differ", describe("one sample"))
-        kinds = find_kinds(frame, self._asked(there), self.text, self.min_frequency, y is not None)
-        formats = self.dates if isinstance(self.dates, Mapping) else {}
+        kinds = find_kinds(frame, self._asked(there), self.other_text, self.min_frequency, y is not None)
+        formats = self.date if isinstance(self.date, Mapping) else {}
         readers = tuple(
             READERS[kind.kind].of(kind.name, frame[name], formats.get(kind.name))
             for kind, name in zip(kinds, frame.columns, strict=True)
-            if kind.kind != "left out"
+            if kind.kind != "dropped"
         )
         if not readers:
-            reasons = "; ".join(f"{kind.name!r}: {kind.why}" for kind in kinds[:3])
+            reasons = "; ".join(f"{kind.name!r}: {kind.reason}" for kind in kinds[:3])
             raise fail("X", _OWNER, "a table with a column that can be used", describe(reasons))
         columns = {reader.name for reader in readers}
         readers = tuple(r.apart_from(columns) if isinstance(r, DateReader) else r for r in readers)
@@ -234,13 +237,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return out_of_fold
 
     def _check_parameters(self) -> None:
-        check_choice(self.text, "text", _OWNER, _TEXT)
-        for name in ("min_frequency", "max_categories", "text_features"):
+        check_choice(self.other_text, "other_text", _OWNER, _OTHER_TEXT)
+        for name in ("min_frequency", "max_categories", "n_text_features"):
             check_integer(getattr(self, name), name, _OWNER, low=2 if name == "max_categories" else 1)
 
     def _set(self, learned: Learned) -> None:
         """Set the fitted attributes, after a fit or from a file."""
-        self.columns_, self.readers_, self.encodings_, self.complete_, is_named = learned
+        self.columns_, self.readers_, self.encodings_, self.complete_columns_, is_named = learned
         self._names = tuple(kind.name for kind in self.columns_)
         self._origin = families(self.readers_)[1]
         self.n_features_in_ = len(self._names)
@@ -248,21 +251,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.feature_names_in_ = np.array(self._names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.origin_ = np.array([part.column for part in self.encodings_ for _ in part.names], dtype=object)
+        self.source_columns_ = np.array([part.column for part in self.encodings_ for _ in part.names], dtype=object)
 
     def _asked(self, there: list[str]) -> dict[str, str]:
         """Return the kinds that were given, by name."""
         asked: dict[str, str] = {}
         for name, kind in (
-            *(("numeric", "number"), ("categorical", WORD), ("boolean", "boolean")),
-            *(("dates", "date"), ("textual", TEXT), ("leave_out", "left out")),
+            *((kind, kind) for kind in KINDS[:-1]),
+            ("drop", KINDS[-1]),
         ):
             for column in column_names(getattr(self, name), name, _OWNER):
                 if column not in there:
                     hint = f"The columns are {listed(there, column)}."
                     raise fail(name, _OWNER, "names of columns of the table", column, hint)
                 if column in asked:
-                    rule = f"apart from the columns that are taken for {asked[column]}"
+                    rule = f"apart from the {asked[column]} columns"
                     raise fail(name, _OWNER, rule, column, "Name a column once.")
                 asked[column] = kind
         return asked
@@ -276,7 +279,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 hint = f"X has {width} features, but {_OWNER} is expecting {wanted} features as input."
                 raise fail("X", _OWNER, f"of {wanted} columns, as in training", describe(f"{width}"), hint)
             frame.columns = list(self._names)
-        frame = without_marks(frame, column_names(self.missing, "missing", _OWNER, "marks of missing cells"))
+        frame = without_marks(
+            frame, column_names(self.missing_values, "missing_values", _OWNER, "marks of missing cells")
+        )
         there = set(frame.columns)
         missing = [reader.name for reader in self.readers_ if reader.name not in there]
         if missing:

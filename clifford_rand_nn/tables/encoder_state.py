@@ -23,20 +23,23 @@ from clifford_rand_nn.tables.encodings import (
 )
 from clifford_rand_nn.tables.notes import column_names
 
-_VERSION = 1
+_VERSION = 2
 _FAULT = "parts of the table's encoder do not fit each other"
-_LISTS = ("numeric", "categorical", "boolean", "textual", "leave_out", "missing")
+_LISTS = ("numeric", "categorical", "boolean", "text", "drop", "missing_values")
 _MOST_FEATURES = 2**20  # of hashed words: more columns than any model of a table has
+# Names in version 1.
+_PARAMETERS = {"dates": "date", "textual": "text", "leave_out": "drop", "missing": "missing_values"}
+_PARAMETERS |= {"text": "other_text", "text_features": "n_text_features"}
+_KINDS = {"number": "numeric", "category": "categorical", "left out": "dropped"}
+_COLUMN = {"why": "reason", "missing": "n_missing", "asked": "is_user_specified"}
 
 
 def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return what a fitted `TableEncoder` learned: numbers as arrays, the rest as JSON can hold it."""
     params = encoder.get_params(deep=False)
-    dates = params["dates"]
+    dates = params["date"]
     params |= {name: column_names(params[name], name, "TableEncoder") for name in _LISTS}
-    if not params["missing"]:  # as files of earlier versions have it
-        del params["missing"]
-    params["dates"] = dict(dates) if isinstance(dates, Mapping) else column_names(dates, "dates", "TableEncoder")
+    params["date"] = dict(dates) if isinstance(dates, Mapping) else column_names(dates, "date", "TableEncoder")
     of: dict[type, list[Any]] = {
         kind: [entry for entry in encoder.encodings_ if type(entry) is kind]
         for kind in (Filled, MissingMark, OneHot, TargetMeans)
@@ -52,9 +55,9 @@ def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, A
         "columns": [values_of(kind) for kind in encoder.columns_],
         "readers": [reader.plain() for reader in encoder.readers_],
         "marked": [entry.cells for entry in of[MissingMark]],
-        "whole": list(encoder.complete_),
+        "whole": list(encoder.complete_columns_),
         "categories": {entry.cells: {"words": list(entry.words), "rare": list(entry.rare)} for entry in of[OneHot]},
-        "text_features": encoder.text_features,
+        "n_text_features": encoder.n_text_features,
     }
     if of[TargetMeans]:
         arrays["means"] = np.concatenate([np.ravel(entry.values) for entry in of[TargetMeans]])
@@ -70,13 +73,14 @@ def encoder_from_plain(
 
     Raises ValueError, LookupError or TypeError if parts do not fit each other.
     """
-    agree(meta["version"] == _VERSION, "the table's encoder is of a later version")
+    agree(meta["version"] in (1, _VERSION), "the table's encoder is of a later version")
+    meta = _with_new_names(meta) if meta["version"] == 1 else meta
     params = _read_parameters(meta["params"])
     kinds = tuple(record_of(ColumnKind, kind) for kind in meta["columns"])
     readers = tuple(_read_reader(reader) for reader in meta["readers"])
     names = [kind.name for kind in kinds]
     agree(len(set(names)) == len(names) and all(kind.kind in KINDS for kind in kinds), _FAULT)
-    used = [(kind.name, kind.kind) for kind in kinds if kind.kind != "left out"]
+    used = [(kind.name, kind.kind) for kind in kinds if kind.kind != "dropped"]
     agree(used == [(reader.name, reader.kind) for reader in readers], _FAULT)
     family, origin = families(readers)
     agree(len(family) == sum(len(reader.families) for reader in readers), _FAULT)
@@ -97,10 +101,23 @@ def encoder_from_plain(
         words, rare = _read_words(values["words"]), tuple(map(truth, values["rare"]))
         agree(bool(words) and len(words) == len(rare), _FAULT)
         encodings.append(OneHot(cells, origin[cells], words, rare))
-    features = whole(meta["text_features"], 1)
+    features = whole(meta["n_text_features"], 1)
     agree(features < _MOST_FEATURES, _FAULT)
     encodings += [HashedWords(cells, origin[cells], features) for cells in of[TEXT]]
     return params, Learned(kinds, readers, (*encodings, *means), complete, bool(meta["named"]))
+
+
+def _with_new_names(meta: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values of an encoder of version 1 with the names of today."""
+    params = {_PARAMETERS.get(name, name): value for name, value in meta["params"].items()}
+    if params["other_text"] == "leave out":
+        params["other_text"] = "drop"
+    columns = [{_COLUMN.get(name, name): value for name, value in column.items()} for column in meta["columns"]]
+    kinds = {
+        part: [values | {"kind": _KINDS.get(values["kind"], values["kind"])} for values in listed]
+        for part, listed in (("columns", columns), ("readers", meta["readers"]))
+    }
+    return {**meta, **kinds, "params": params, "n_text_features": meta["text_features"]}
 
 
 def _read_means(values: NDArray[Any], stored: Mapping[str, Any], origin: Mapping[str, str]) -> list[TargetMeans]:
@@ -126,11 +143,11 @@ def _read_words(values: list[Any]) -> tuple[str | None, ...]:
 
 def _read_parameters(params: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the parameters if those that name columns do; the others are checked as those of a fit."""
-    dates = params["dates"]
+    dates = params["date"]
     agree(isinstance(dates, list | dict), _FAULT)
     texts([*dates, *dates.values()] if isinstance(dates, dict) else dates)
     for name in _LISTS:
-        names = params.get(name, [])  # files of earlier versions have no "missing"
+        names = params.get(name, [])  # some files of version 1 have no "missing"
         agree(isinstance(names, list), _FAULT)
         texts(names)
     return params

@@ -246,7 +246,7 @@ def learn_encodings(
 ) -> tuple[tuple[Encoding, ...], dict[str, NDArray[np.float64]]]:
     """Return the encodings of the cells of a table, and the target means of its rows by the other folds.
 
-    ``encoder`` has the parameters min_frequency, max_categories and text_features; ``y`` may be None.
+    ``encoder`` has the parameters min_frequency, max_categories and n_text_features; ``y`` may be None.
     """
     family, origin = families(readers)
     numeric = [name for kind in (NUMBER, TRUTH) for name, its in family.items() if its == kind]
@@ -262,7 +262,7 @@ def learn_encodings(
             means.append(encoding)
         else:
             one_hot.append(OneHot.fitted(name, origin[name], cells[name], encoder))
-    hashed = [HashedWords(name, origin[name], encoder.text_features) for name in family if family[name] == TEXT]
+    hashed = [HashedWords(name, origin[name], encoder.n_text_features) for name in family if family[name] == TEXT]
     return (*filled, *marks, *one_hot, *hashed, *means), out_of_fold
 
 

@@ -38,12 +38,12 @@ class TableFile:
         """Names of the columns."""
         return [str(name) for name in self.read().columns]
 
-    def read(self, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
-        """Return the whole table; ``text`` and ``as_text`` as for `read_frame`."""
+    def read(self, verbatim: Sequence[str] = (), string_columns: Sequence[str] = ()) -> Any:
+        """Return the whole table; ``verbatim`` and ``string_columns`` as for `read_frame`."""
         raise NotImplementedError
 
     def blocks(
-        self, rows: int, wanted: Sequence[str] | None, as_text: Sequence[str], as_number: Sequence[str]
+        self, rows: int, wanted: Sequence[str] | None, string_columns: Sequence[str], as_number: Sequence[str]
     ) -> Iterator[Any]:
         """Yield about ``rows`` rows at a time of ``wanted`` columns, or all; the rest as for `read_blocks`."""
         frame = self.read()
@@ -62,14 +62,14 @@ class DelimitedFile(TableFile):
     def names(self) -> list[str]:
         return [self._dialect.names[i] for i in self._dialect.kept]
 
-    def read(self, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
-        return read_delimited(self.file, self._dialect, text, as_text)
+    def read(self, verbatim: Sequence[str] = (), string_columns: Sequence[str] = ()) -> Any:
+        return read_delimited(self.file, self._dialect, verbatim, string_columns)
 
     def blocks(
-        self, rows: int, wanted: Sequence[str] | None, as_text: Sequence[str], as_number: Sequence[str]
+        self, rows: int, wanted: Sequence[str] | None, string_columns: Sequence[str], as_number: Sequence[str]
     ) -> Iterator[Any]:
         wanted = self.names if wanted is None else wanted
-        return read_delimited_blocks(self.file, self._dialect, rows, wanted, as_text, as_number)
+        return read_delimited_blocks(self.file, self._dialect, rows, wanted, string_columns, as_number)
 
 
 class ParquetFile(TableFile):
@@ -81,14 +81,14 @@ class ParquetFile(TableFile):
         with reading_parquet(self.file):
             return [str(name) for name in parquet.read_schema(self.file).names]
 
-    def read(self, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
+    def read(self, verbatim: Sequence[str] = (), string_columns: Sequence[str] = ()) -> Any:
         pandas = require("pandas", extra="app", purpose="reading a Parquet table")
         with reading_parquet(self.file):
             frame = pandas.read_parquet(self.file)
         return _with_names(self.file, frame, list(frame.columns))
 
     def blocks(
-        self, rows: int, wanted: Sequence[str] | None, as_text: Sequence[str], as_number: Sequence[str]
+        self, rows: int, wanted: Sequence[str] | None, string_columns: Sequence[str], as_number: Sequence[str]
     ) -> Iterator[Any]:
         parquet = require("pyarrow.parquet", extra="app", purpose="reading a Parquet table")
         require("pandas", extra="app", purpose="reading a Parquet table")
@@ -105,13 +105,13 @@ class ParquetFile(TableFile):
 class NpzFile(TableFile):
     """Features X (n, d) under ``feature_names`` or x0, x1, …, and other columns as arrays (n,); in blocks of X."""
 
-    def read(self, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
+    def read(self, verbatim: Sequence[str] = (), string_columns: Sequence[str] = ()) -> Any:
         frame = next(self.blocks(sys.maxsize, None, (), ()))
         frame.attrs["notes"] = []
         return frame
 
     def blocks(
-        self, rows: int, wanted: Sequence[str] | None, as_text: Sequence[str], as_number: Sequence[str]
+        self, rows: int, wanted: Sequence[str] | None, string_columns: Sequence[str], as_number: Sequence[str]
     ) -> Iterator[Any]:
         pandas = require("pandas", extra="app", purpose="reading an NPZ as a data frame")
         _, stored = read_npz(self.file, ())
@@ -157,7 +157,7 @@ class NpzFile(TableFile):
 class ArffFile(TableFile):
     """Weka's format, by liac-arff: nominal attributes become categories, dates stay text, ? is missing."""
 
-    def read(self, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
+    def read(self, verbatim: Sequence[str] = (), string_columns: Sequence[str] = ()) -> Any:
         pandas = require("pandas", extra="app", purpose="reading an ARFF table")
         arff = require("arff", extra="app", purpose="reading an ARFF table")
         encoding = self.dialect.get("encoding")
@@ -185,7 +185,7 @@ class ArffFile(TableFile):
 class ExcelFile(TableFile):
     """The first sheet of an Excel file; texts such as 007 stay texts."""
 
-    def read(self, text: Sequence[str] = (), as_text: Sequence[str] = ()) -> Any:
+    def read(self, verbatim: Sequence[str] = (), string_columns: Sequence[str] = ()) -> Any:
         pandas = require("pandas", extra="app", purpose="reading an Excel table")
         require("openpyxl", extra="app", purpose="reading an Excel table")
         try:

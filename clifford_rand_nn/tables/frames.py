@@ -16,8 +16,8 @@ Columns = Sequence[str] | Callable[[list[str]], Sequence[str]] | None
 def read_frame(
     path: str | Path,
     *,
-    text: Sequence[str] = (),
-    as_text: Sequence[str] = (),
+    verbatim: Sequence[str] = (),
+    string_columns: Sequence[str] = (),
     separator: str | None = None,
     decimal: str | None = None,
     header: bool = True,
@@ -31,9 +31,9 @@ def read_frame(
         .csv, .tsv, .txt, .dat or .data, also compressed (.csv.gz, .zip with one file), .parquet, .npz, .arff, or .xlsx,
         of which the first sheet is read. An NPZ holds features ``X`` (n, d),
         the columns of which are called as its ``feature_names`` say, or x0, x1, …, and other columns as arrays (n,).
-    text : sequence of str
+    verbatim : sequence of str
         Columns of a CSV whose cells stay as they are written: "007" and "NA" are texts, and an empty cell is one.
-    as_text : sequence of str
+    string_columns : sequence of str
         Likewise, but "NA" and empty cells are missing: codes such as "007" that are categories.
     separator : str or None
         Of cells; None finds out which one of ``, ; tab |`` it is, or any number of spaces (" ").
@@ -66,7 +66,8 @@ def read_frame(
     ([1.5, 2.25], ['the cells are separated by semicolons', 'decimals are written with a comma'])
     """
     owner = "read_frame"
-    columns = {"text": column_names(text, "text", owner), "as_text": column_names(as_text, "as_text", owner)}
+    given = {"verbatim": verbatim, "string_columns": string_columns}
+    columns = {name: column_names(value, name, owner) for name, value in given.items()}
     header = check_bool(header, "header", owner)
     if encoding is not None:
         check_instance(encoding, str, "encoding", owner, "the name of an encoding, or None")
@@ -86,7 +87,7 @@ def read_blocks(
     *,
     rows: int = 2**14,
     columns: Columns = None,
-    as_text: Sequence[str] = (),
+    string_columns: Sequence[str] = (),
     as_number: Sequence[str] = (),
     **dialect: Any,
 ) -> Iterator[Any]:
@@ -103,7 +104,7 @@ def read_blocks(
         About as many in a frame.
     columns : sequence of str, function or None
         Those to read; None for all. A function gets the names that are there, and returns those to read.
-    as_text : sequence of str
+    string_columns : sequence of str
         Columns of a CSV whose cells are texts in every frame, even if those of one are all numbers; the
         ``text_columns`` of a `TableEncoder`.
     as_number : sequence of str
@@ -140,7 +141,7 @@ def read_blocks(
             if name not in names:
                 message = f"there is no column {name!r}; the columns are {listed(names, name)}"
                 raise ArgumentError(f"{table.file}: {message}.")
-    return _counted(table.file, table.blocks(rows, wanted, as_text, as_number))
+    return _counted(table.file, table.blocks(rows, wanted, string_columns, as_number))
 
 
 def _counted(file: Path, blocks: Iterator[Any]) -> Iterator[Any]:

@@ -138,7 +138,7 @@ def table_model(
     sample_weight: Any = None,
     groups: Any = None,
     order: Any = None,
-    **kinds: Any,
+    encoder: TableEncoder | None = None,
 ) -> Any:
     """Fit a pipeline of `TableEncoder` and a network to a data frame.
 
@@ -157,10 +157,10 @@ def table_model(
         As in ``fit`` of the networks. These columns are not features.
     order : name of a column, or (n,) array, optional
         Times of the rows, numbers or dates, as in ``fit`` of the networks: ``loo_score_`` and intervals are those of
-        later rows. The column is a feature too, unless ``leave_out`` has it. Without an order a `TableNote` warns where
+        later rows. The column is a feature too, unless the encoder drops it. Without an order a `TableNote` warns where
         dates are features.
-    kinds
-        Parameters of `TableEncoder`, such as ``categorical=["zip"]`` or ``leave_out=["name"]``.
+    encoder : TableEncoder, optional
+        Such as ``TableEncoder(categorical=["zip"], drop=["name"])``; a copy of it is fitted.
 
     Returns
     -------
@@ -193,9 +193,12 @@ def table_model(
     from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
     from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 
-    marks = column_names(kinds.get("missing", ()), "missing", "table_model", "marks of missing cells")
+    encoder = TableEncoder() if encoder is None else encoder
+    if not isinstance(encoder, TableEncoder):
+        raise fail("encoder", "table_model", "a TableEncoder, or None", encoder)
+    marks = column_names(encoder.missing_values, "missing_values", "TableEncoder", "marks of missing cells")
     frame = without_marks(as_frame(frame)[0], marks, target if isinstance(target, str) else None)
-    rows = training_rows(frame, target, weights=sample_weight, groups=groups, order=order, dates=kinds.get("dates"))
+    rows = training_rows(frame, target, weights=sample_weight, groups=groups, order=order, dates=encoder.date)
     if rows.left_out:
         some = f"{rows.left_out} of {rows.left_out + len(rows.target)} rows"
         warnings.warn(f"the target is missing in {some}; they are left out", TableNote, stacklevel=2)
@@ -204,7 +207,7 @@ def table_model(
     if estimator is None:
         task, _ = choose_task(rows.target)
         estimator = ConvexNetworkClassifier() if task == "classification" else ConvexNetworkRegressor()
-    pipeline = TableModel([("table", TableEncoder(**kinds)), ("model", estimator)])
+    pipeline = TableModel([("table", clone(encoder)), ("model", estimator)])
     options = {"model__sample_weight": rows.weights, "model__groups": rows.groups}
     options |= {"model__order": rows.order}
     options = {name: value for name, value in options.items() if value is not None}

@@ -15,11 +15,11 @@ class ColumnSummary(NamedTuple):
     """A column of a table, as a fitted encoder takes it."""
 
     name: str
-    kind: str  # as of `ColumnKind`; "left out" of columns that are not used
+    kind: str  # as of `ColumnKind`; "dropped" of columns that are not used
     features: int  # columns of numbers that it becomes
-    missing: int  # cells without a value in the training set
+    n_missing: int  # cells without a value in the training set
     encoding: str  # in words, empty of columns that are left out
-    why: str  # the reason for its kind
+    reason: str  # the reason for its kind
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,9 +42,9 @@ class TableSummary(TextShown):
 
 
 def _cells(column: ColumnSummary) -> tuple[str, ...]:
-    texts = [(column.name, _NAME), (column.encoding, _ENCODING), (column.why, _WHY)]
+    texts = [(column.name, _NAME), (column.encoding, _ENCODING), (column.reason, _WHY)]
     name, encoding, why = (shortened(text, most) for text, most in texts)
-    return name, column.kind, f"{column.features or ''}", f"{column.missing or ''}", encoding, why
+    return name, column.kind, f"{column.features or ''}", f"{column.n_missing or ''}", encoding, why
 
 
 def summarize(encoder: Any) -> TableSummary:
@@ -54,7 +54,7 @@ def summarize(encoder: Any) -> TableSummary:
         own = [encoding for encoding in encoder.encodings_ if encoding.column == kind.name]
         words = ", ".join(dict.fromkeys(_words(part, kind) for part in own))
         features = sum(len(part.names) for part in own)
-        columns.append(ColumnSummary(kind.name, kind.kind, features, kind.missing, words, kind.why))
+        columns.append(ColumnSummary(kind.name, kind.kind, features, kind.n_missing, words, kind.reason))
     return TableSummary(tuple(columns))
 
 
@@ -65,7 +65,7 @@ def _words(part: Encoding, kind: ColumnKind) -> str:
             name = part.cells.removeprefix(part.column).strip(" ()")
             return name.removesuffix(" sin").removesuffix(" cos")
         case Filled():
-            fill = f", {part.fill:.4g} where missing" if kind.missing else ""
+            fill = f", {part.fill:.4g} where missing" if kind.n_missing else ""
             return f"{'0 and 1' if part.is_truth else 'number'}{fill}"
         case MissingMark():
             return "mark of missing cells"

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn import ConvexNetworkClassifier, GatedReLURegressor, save_model, table_model
+from clifford_rand_nn import ConvexNetworkClassifier, GatedReLURegressor, TableEncoder, save_model, table_model
 from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.cli.export import sample_rows
 from support.exported import fitted
@@ -152,7 +152,10 @@ def test_words_that_are_hashed_have_no_form_elsewhere(folder, ending):
     frame = pandas.DataFrame({"n": np.arange(30) * 7 % 31, "said": [f"word{i} good bad" for i in range(30)]})
     frame["buys"] = np.where(frame["n"] > 15, "yes", "no")
     model = ConvexNetworkClassifier(max_metric_iter=0, loss="squared", beta=0.1)
-    save_model(table_model(frame, "buys", estimator=model, text="hash", text_features=8), "words.npz")
+    save_model(
+        table_model(frame, "buys", estimator=model, encoder=TableEncoder(other_text="hash", n_text_features=8)),
+        "words.npz",
+    )
     result = export("words.npz", "--out", f"words.{ending}", code=2)
     assert "said" in result.stderr
     assert result.stderr.startswith("error: ")

@@ -74,7 +74,7 @@ def test_test_rows_that_were_trained_on_are_not_called_new(tmp_path):
 def test_options_are_not_folded(monkeypatch):
     monkeypatch.setattr(console, "_console", lambda: Console(width=40, force_terminal=True, file=sys.stdout))
     out = io.StringIO()
-    row = ("left out", "a long-winded text in so many rows: --text why")
+    row = ("dropped", "a long-winded text in so many rows: --text why")
     with contextlib.redirect_stdout(out):
         console.show_table("t", ("kind", "why"), [row], ("why",))
     assert "--text" in out.getvalue()
@@ -83,7 +83,7 @@ def test_options_are_not_folded(monkeypatch):
 
 def test_kinds_can_be_overruled():
     facts = json.loads(run("fit train.csv --json --no-compare --drop city").stdout)
-    assert {one["name"]: one["kind"] for one in facts["columns"]}["city"] == "left out"
+    assert {one["name"]: one["kind"] for one in facts["columns"]}["city"] == "dropped"
 
 
 def test_evaluate_refuses_a_target_without_any_class_of_the_model():
@@ -104,7 +104,7 @@ def test_dates_and_texts_as_asked():
     TABLE[["size", "buys"]].assign(when=day.strftime("%d/%m/%Y"), note=told).to_csv("day.csv", index=False)
     options = ("--target", "buys", "--json", "--no-compare")
     facts = json.loads(run("fit day.csv", *options, "--date", "when=%d/%m/%Y", "--text", "note").stdout)
-    assert {one["name"]: one["kind"] for one in facts["columns"]} == {"size": "number", "when": "date", "note": "text"}
+    assert {one["name"]: one["kind"] for one in facts["columns"]} == {"size": "numeric", "when": "date", "note": "text"}
 
 
 def test_rows_without_a_target_are_left_out_and_said():
@@ -119,10 +119,10 @@ def test_bad_cells_and_marks_of_missing_cells():
     frame.loc[[3, 4], "paid"], frame.loc[5, "buys"] = "-999", "-999"
     frame.loc[7, "paid"] = "#DIV/0!"
     frame.to_csv("bad.csv", index=False)
-    done = run("fit bad.csv --missing -999 --missing n.k. --out marks.npz --no-compare")
+    done = run("fit bad.csv --missing-values -999 --missing-values n.k. --out marks.npz --no-compare")
     assert "note: bad.csv: 'paid': 1 of 89 cells could not be read (such as '#DIV/0!' in row 7); they" in done.stderr
     model, own = load_model("marks.npz"), pd.read_csv("bad.csv")
-    assert model["table"].columns_[1].missing == 2
+    assert model["table"].columns_[1].n_missing == 2
     assert model["table"].transform(own)[3, 0] == np.median(TABLE["paid"].drop([3, 4, 5, 7]))
     evaluated = json.loads(run("evaluate marks.npz bad.csv --json").stdout)
     assert sum(map(sum, evaluated["confusion"])) == 89
@@ -149,7 +149,7 @@ def test_evaluate_scores_what_the_model_predicts():
 def test_info_says_what_is_inside():
     told = json.loads(run("info m.npz --json").stdout)
     assert told["estimator"] == "ConvexNetworkClassifier"
-    kinds = {"size": "number", "city": "category", "key": "left out"}
+    kinds = {"size": "numeric", "city": "categorical", "key": "dropped"}
     assert {column["name"]: column["kind"] for column in told["columns"]} == kinds
     assert told["loo_score"] == pytest.approx(load_model("m.npz")[-1].loo_score_)
     assert "says nothing about new rows" in run("info m.npz").stdout

@@ -65,7 +65,7 @@ def table(n=120, seed=0):
 @pytest.fixture(scope="module")
 def model():
     model = ConvexNetworkClassifier(max_metric_iter=0, loss="squared")
-    return table_model(table(), TARGET, estimator=model, categorical=['a "quoted" \\name'])
+    return table_model(table(), TARGET, estimator=model, encoder=TableEncoder(categorical=['a "quoted" \\name']))
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +160,9 @@ def test_marks_of_missing_cells_are_missing_in_exports_too(tmp_path):
     frame["word"] = frame["word"].astype(object).mask(n % 7 == 0, "n.d.")
     frame = frame.mask((n[:, None] + np.arange(4)) % 9 == 0, -999)
     model = GatedReLURegressor(3, beta=1e-3, random_state=0)
-    marks, kinds = ["n.d.", "-999", " 12 "], {"categorical": ["zip"], "boolean": ["flag"]}
-    model = table_model(frame.assign(y=n * 37 % 61 / 8 + n % 2), "y", estimator=model, missing=marks, **kinds)
+    marks = ["n.d.", "-999", " 12 "]
+    encoder = TableEncoder(missing_values=marks, categorical=["zip"], boolean=["flag"])
+    model = table_model(frame.assign(y=n * 37 % 61 / 8 + n % 2), "y", estimator=model, encoder=encoder)
     new = frame.astype({"x": float, "zip": float, "flag": float}).assign(word=["u", "n.d.", "N.D.", "", "w", "v"] * 10)
     new.loc[5, "x"] = 12.0
     module = {}
@@ -174,7 +175,7 @@ def test_marks_of_missing_cells_are_missing_in_exports_too(tmp_path):
 def test_texts_whose_words_are_hashed_are_refused():
     words = ["a long text of words", "another text that has words", "third one", "and so on it goes"]
     frame = pandas.DataFrame({"text": [f"{word} {k}" for k, word in enumerate(words * 5)], "x": np.arange(20.0)})
-    model = make_pipeline(TableEncoder(textual=["text"]), GatedReLURegressor(3, beta=1.0, random_state=0))
+    model = make_pipeline(TableEncoder(text=["text"]), GatedReLURegressor(3, beta=1.0, random_state=0))
     model.fit(frame, np.arange(20.0))
     with pytest.raises(ArgumentError, match=r"without texts of which words are hashed\. Got text instead"):
         export_source(model)

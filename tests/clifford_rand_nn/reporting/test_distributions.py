@@ -55,7 +55,7 @@ def test_the_target_is_first_then_columns_by_their_association_with_it():
     assert columns[0].name == "y"
     values = [-1.0 if column.association is None else column.association.value for column in columns[1:]]
     assert values == sorted(values, reverse=True)
-    assert [column.kind for column in columns if column.association is None] == ["number", "left out"]
+    assert [column.kind for column in columns if column.association is None] == ["numeric", "dropped"]
     measures = {column.name: column.association.measure for column in columns if column.association is not None}
     assert measures == {
         **dict.fromkeys(("a", "more", "noise", "day"), "Spearman"),

@@ -195,7 +195,7 @@ def test_a_column_that_tells_the_target_is_named():
 def test_an_id_that_repeats_asks_for_groups():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"patient_id": np.arange(60) // 4, "paid": np.arange(60) // 4, "row_id": np.arange(60)})
-    (warning,) = group_warnings(frame, [(name, "number") for name in frame.columns])
+    (warning,) = group_warnings(frame, [(name, "numeric") for name in frame.columns])
     assert warning.columns == ("patient_id",)
     assert "--groups patient_id" in warning.text
 
@@ -244,7 +244,7 @@ def test_boosting_gets_categories_as_codes_and_the_leaderboard_compares_on_the_s
     frame = pandas.DataFrame({"x": rng.normal(size=200), "city": city, "many": [f"w{i % 40}" for i in range(200)]})
     y = frame["x"].to_numpy() + 2.0 * (city == "a") + 0.1 * rng.normal(size=200)
     encoder = TableEncoder().fit(frame, y)
-    names = {"origin": tuple(encoder.origin_), "columns": encoder.columns_, "frame": frame}
+    names = {"origin": tuple(encoder.source_columns_), "columns": encoder.columns_, "frame": frame}
     rows = Rows(encoder.transform(frame), y, names=tuple(encoder.get_feature_names_out()), **names)
     X, is_code = native_categories(rows)
     assert is_code.tolist() == [False, True, True]

@@ -75,7 +75,7 @@ def made_table(n, classes):
 
 def rows_of(frame, y, target="ziel"):
     encoder = TableEncoder().fit(frame)
-    names = {"names": tuple(encoder.get_feature_names_out()), "origin": tuple(encoder.origin_)}
+    names = {"names": tuple(encoder.get_feature_names_out()), "origin": tuple(encoder.source_columns_)}
     table = {"frame": frame, "columns": encoder.columns_, "path": "tabelle.csv", "target": target, "read": len(y)}
     return Rows(encoder.transform(frame), y, **names, **table)
 

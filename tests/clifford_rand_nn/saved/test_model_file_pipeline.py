@@ -195,7 +195,7 @@ TABLE_DAMAGE = {
     "parameter": lambda arrays, told: told["params"].update(evil=1),
     "later": lambda arrays, told: told.update(version=99),
     "another width": lambda arrays, told: told.update(
-        marked=[] if told["marked"] else [one["name"] for one in told["readers"] if one["kind"] == "number"]
+        marked=[] if told["marked"] else [one["name"] for one in told["readers"] if one["kind"] == "numeric"]
     ),
 }
 

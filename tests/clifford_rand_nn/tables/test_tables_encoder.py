@@ -59,46 +59,46 @@ def encoder(frame):
 def test_a_row_is_encoded_alone_as_among_others(frame, encoder):
     zones = [f"2020-03-{1 + i % 28:02d}T{i % 24:02d}:30{'+02:00' if i % 3 else 'Z'}" for i in range(N)]
     more = frame.assign(zones=zones, days=frame["when"].dt.date, texts=np.where(frame.index % 2, "Yes", "no"))
-    for fitted, table in ((encoder, frame), (TableEncoder(text="hash").fit(more), more)):
+    for fitted, table in ((encoder, frame), (TableEncoder(other_text="hash").fit(more), more)):
         together = fitted.transform(table)
         alone = [fitted.encode(table.iloc[[i]])[0] for i in range(N)]
         np.testing.assert_array_equal(np.concatenate(alone), together)
 
 
-FORMAT_SAYS_SO = "--date either=%d/%m/%Y says so, in Python dates={'either': '%d/%m/%Y'}"
-WORDS_ARE_USED = "--text story uses its words, in Python textual=['story']"
+FORMAT_SAYS_SO = "--date either=%d/%m/%Y says so, in Python date={'either': '%d/%m/%Y'}"
+WORDS_ARE_USED = "--text story uses its words, in Python text=['story']"
 KINDS = {
-    "id": ("left out", "whole numbers 0 to 119, each once: an identifier"),
-    "uid": ("left out", "120 different texts in 120 rows: an identifier"),
-    "size": ("number", "numbers"),
-    "count": ("number", "numbers, and '?' where there is none"),
-    "city": ("category", "3 different texts"),
+    "id": ("dropped", "whole numbers 0 to 119, each once: an identifier"),
+    "uid": ("dropped", "120 different texts in 120 rows: an identifier"),
+    "size": ("numeric", "numbers"),
+    "count": ("numeric", "numbers, and '?' where there is none"),
+    "city": ("categorical", "3 different texts"),
     "member": ("boolean", "no and yes"),
     "flag": ("boolean", "true and false"),
     "bit": ("boolean", "0 and 1"),
-    "zip": ("category", "as asked"),
+    "zip": ("categorical", "as asked"),
     "when": ("date", "dates of the file"),
     "iso": ("date", "dates such as '2020-01-01'"),
     "american": ("date", "dates such as '01/01/2020 3:15 PM'"),
-    "either": ("left out", f"dates such as '01/01/2020': day or month first? {FORMAT_SAYS_SO}"),
-    "story": ("left out", f"120 different texts in 120 rows: text; {WORDS_ARE_USED}"),
-    "many": ("left out", "40 different texts, none in 5 rows"),
-    "same": ("left out", "every cell is 3"),
-    "empty": ("left out", "every cell is empty"),
-    "lists": ("left out", "cells such as [0] are neither numbers nor text"),
-    "share": ("category", "2 categories of the file"),
+    "either": ("dropped", f"dates such as '01/01/2020': day or month first? {FORMAT_SAYS_SO}"),
+    "story": ("dropped", f"120 different texts in 120 rows: text; {WORDS_ARE_USED}"),
+    "many": ("dropped", "40 different texts, none in 5 rows"),
+    "same": ("dropped", "every cell is 3"),
+    "empty": ("dropped", "every cell is empty"),
+    "lists": ("dropped", "cells such as [0] are neither numbers nor text"),
+    "share": ("categorical", "2 categories of the file"),
 }
 
 
 def test_each_column_is_taken_for_what_it_is(encoder):
-    assert {kind.name: (kind.kind, kind.why) for kind in encoder.columns_} == KINDS
-    assert [kind.name for kind in encoder.columns_ if kind.asked] == ["zip"]
+    assert {kind.name: (kind.kind, kind.reason) for kind in encoder.columns_} == KINDS
+    assert [kind.name for kind in encoder.columns_ if kind.is_user_specified] == ["zip"]
 
 
 def test_what_comes_out(frame, encoder):
     X = encoder.transform(frame)
     names = encoder.get_feature_names_out().tolist()
-    assert X.shape == (N, len(names)) == (N, len(encoder.origin_))
+    assert X.shape == (N, len(names)) == (N, len(encoder.source_columns_))
     assert np.isfinite(X).all()
     out = dict(zip(names, X.T, strict=True))
     count = pd.to_numeric(frame["count"], errors="coerce")
@@ -119,7 +119,7 @@ def test_what_comes_out(frame, encoder):
     np.testing.assert_allclose(day, when.dt.dayofyear - 1 + when.dt.hour / 24, atol=1e-6)
     assert "iso (season sin)" not in out  # within one year the days say it
     assert "iso (hour sin)" not in out
-    assert set(encoder.origin_) == {kind.name for kind in encoder.columns_ if kind.kind != "left out"}
+    assert set(encoder.source_columns_) == {kind.name for kind in encoder.columns_ if kind.kind != "dropped"}
 
 
 def test_rare_categories_and_few_missing_cells():
@@ -144,7 +144,9 @@ def test_numbers_without_gaps_are_the_same(frame):
 
 
 def test_the_state_as_plain_values_gives_the_same_numbers(frame):
-    encoder = TableEncoder(categorical=["zip"], text="hash", dates={"either": "%d/%m/%Y"}, text_features=16).fit(frame)
+    encoder = TableEncoder(categorical=["zip"], other_text="hash", date={"either": "%d/%m/%Y"}, n_text_features=16).fit(
+        frame
+    )
     arrays, meta = encoder.to_plain()
     assert all(array.dtype == np.float64 for array in arrays.values())
     again = TableEncoder.from_plain(arrays, json.loads(json.dumps(meta)))
@@ -154,7 +156,7 @@ def test_the_state_as_plain_values_gives_the_same_numbers(frame):
         warnings.simplefilter("ignore")
         np.testing.assert_array_equal(again.transform(new), encoder.transform(new))
     assert again.get_feature_names_out().tolist() == encoder.get_feature_names_out().tolist()
-    assert again.origin_.tolist() == encoder.origin_.tolist()
+    assert again.source_columns_.tolist() == encoder.source_columns_.tolist()
     assert again.columns_ == encoder.columns_
     assert again.get_params()["dates"] == {"either": "%d/%m/%Y"}
     assert again.to_plain()[1] == meta
@@ -178,9 +180,9 @@ def plain(frame):
         (("readers", "date", "parts"), []),
         (("readers", "date", "format"), "%Q"),
         (("readers", "date", "zone"), "Mars"),
-        (("readers", "category", "numeric"), 1),
+        (("readers", "categorical", "numeric"), 1),
         (("params", "numeric"), 0.5),
-        (("params", "leave_out"), [1]),
+        (("params", "drop"), [1]),
         (("params", "dates"), {"when": 3}),
         (("params", "text"), "burn"),
         (("params", "min_frequency"), "5"),
@@ -234,8 +236,8 @@ def test_missing_columns_and_wrong_names_are_refused(frame, encoder):
         encoder.transform(frame.rename(columns={"city": "City"}))
     for options, message in (
         ({"numeric": "Size"}, r"The 'numeric' parameter of TableEncoder must be names .* 'Size' instead"),
-        ({"numeric": ["size"], "leave_out": ["size"]}, "apart from the columns that are taken for number"),
-        ({"dates": ["either"]}, "day or the month first; --date either=%d/%m/%Y"),
+        ({"numeric": ["size"], "drop": ["size"]}, "apart from the numeric columns"),
+        ({"date": ["either"]}, "day or the month first; --date either=%d/%m/%Y"),
     ):
         with pytest.raises(ArgumentError, match=message):
             TableEncoder(**options).fit(frame[["size", "either"]])
@@ -251,21 +253,21 @@ def test_the_set_output_of_scikit_learn(frame):
 
 
 ODD = {
-    "percent": (["12 %", "7%", None, "3.5 %"] * 10, "number", "numbers"),
-    "decimals": ([Decimal("1.5"), Decimal(2)] * 20, "number", "numbers"),
-    "bytes": ([b"a", b"b"] * 20, "category", "2 different texts"),
+    "percent": (["12 %", "7%", None, "3.5 %"] * 10, "numeric", "numbers"),
+    "decimals": ([Decimal("1.5"), Decimal(2)] * 20, "numeric", "numbers"),
+    "bytes": ([b"a", b"b"] * 20, "categorical", "2 different texts"),
     "times": ([dt.time(i % 24) for i in range(40)], "date", "dates such as '00:00:00'"),
     "with gaps": ([True, None, False, True] * 10, "boolean", "false and true"),
     "nominal": (pd.Categorical(["True", "False"] * 20), "boolean", "false and true"),
-    "one word": (["yes", None] * 20, "category", "'yes' or nothing"),
-    "marks": (["?", None] * 20, "left out", "every cell says '?'"),
+    "one word": (["yes", None] * 20, "categorical", "'yes' or nothing"),
+    "marks": (["?", None] * 20, "dropped", "every cell says '?'"),
     "months": ([f"20{10 + i % 9}-0{1 + i % 9}" for i in range(40)], "date", "dates such as '2010-01'"),
-    "bare": ([f"2020{1 + i % 9:02d}15" for i in range(40)], "number", "numbers"),
-    "years": (list(range(1980, 2020)), "number", "numbers"),
-    "custId": (list(range(5039, 4999, -1)), "left out", "whole numbers 5000 to 5039, each once: an identifier"),
-    "complex": ([1j, 2.0] * 20, "left out", "complex numbers"),
-    "infinite": ([np.inf, 1.0, 2.0, -np.inf] * 10, "number", "numbers"),
-    "days": (pd.to_timedelta([1, 2, 3, 4] * 10, unit="D"), "number", "durations, in days"),
+    "bare": ([f"2020{1 + i % 9:02d}15" for i in range(40)], "numeric", "numbers"),
+    "years": (list(range(1980, 2020)), "numeric", "numbers"),
+    "custId": (list(range(5039, 4999, -1)), "dropped", "whole numbers 5000 to 5039, each once: an identifier"),
+    "complex": ([1j, 2.0] * 20, "dropped", "complex numbers"),
+    "infinite": ([np.inf, 1.0, 2.0, -np.inf] * 10, "numeric", "numbers"),
+    "days": (pd.to_timedelta([1, 2, 3, 4] * 10, unit="D"), "numeric", "durations, in days"),
     "arrow": (pd.array([dt.date(2020, 1, 1 + i % 28) for i in range(40)], pd.ArrowDtype(pa.date32())), "date", "dates"),
 }
 
@@ -276,7 +278,7 @@ def test_columns_of_every_sort(name):
     frame = pd.DataFrame({name: column, 7: np.arange(40) % 13})
     encoder = TableEncoder().fit(frame)
     assert encoder.columns_[0].kind == kind
-    assert encoder.columns_[0].why.startswith(why)
+    assert encoder.columns_[0].reason.startswith(why)
     X = encoder.transform(frame)
     assert np.isfinite(X).all()
     if name == "percent":
@@ -385,10 +387,10 @@ def test_hours_of_summer_time_are_those_on_the_clock():
 
 def test_the_format_of_dates_can_be_given():
     days = [20200131, None, 20200215, 20200201] * 5
-    encoder = TableEncoder(dates={"day": "%Y%m%d"}).fit(pd.DataFrame({"day": days}))
+    encoder = TableEncoder(date={"day": "%Y%m%d"}).fit(pd.DataFrame({"day": days}))
     new = pd.DataFrame({"day": ["20200202", "20200301"]})
     assert encoder.transform(new)[:, 0].tolist() == [2, 30]
-    assert encoder.columns_[0].asked
+    assert encoder.columns_[0].is_user_specified
     with pytest.raises(ArgumentError, match=r"'day' must hold dates \(%Y%m%d\), but 1 of 1 cells"):
         encoder.transform(pd.DataFrame({"day": ["1.2.2020"]}))
 
@@ -469,12 +471,12 @@ def test_marks_of_missing_cells_are_named():
     cells = [f"{i}.5" if i % 3 else "n.d." for i in range(60)]
     frame = pd.DataFrame({"a": cells, "b": [-999, *range(59)], "c": ["x", "N.D. ", "y"] * 20, "self": range(60)})
     with pytest.warns(TableNote, match="'a' .*numbers but for 20 cells such as 'n.d.': .* in Python missing="):
-        TableEncoder(missing=["-999"]).fit(frame)
-    encoder = TableEncoder(missing=["n.d.", "-999"], numeric=["self"])
+        TableEncoder(missing_values=["-999"]).fit(frame)
+    encoder = TableEncoder(missing_values=["n.d.", "-999"], numeric=["self"])
     X = encoder.fit_transform(frame)
     names = encoder.get_feature_names_out().tolist()
     assert names == ["a", "b", "self", "a (missing)", "c=x", "c=y", "c (missing)"]
-    assert [kind.missing for kind in encoder.columns_] == [20, 1, 20, 0]
+    assert [kind.n_missing for kind in encoder.columns_] == [20, 1, 20, 0]
     again = TableEncoder.from_plain(*encoder.to_plain())
     np.testing.assert_array_equal(again.transform(frame.iloc[[4]].assign(b=-999))[:, 1], [29])
     np.testing.assert_array_equal(again.transform(frame), X)
@@ -484,12 +486,12 @@ def test_columns_that_are_left_out_are_in_one_warning(frame):
     with pytest.warns(
         TableNote, match=r"columns are left out: 'id' \(whole numbers 0 to 119.*, … \(. in all\)"
     ) as caught:
-        encoder = TableEncoder(leave_out=["many", "story"]).fit(frame)
+        encoder = TableEncoder(drop=["many", "story"]).fit(frame)
     assert len(caught) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         encoder.transform(frame)
-        TableEncoder(leave_out=["id"]).fit(frame[["id", "size"]])
+        TableEncoder(drop=["id"]).fit(frame[["id", "size"]])
 
 
 def test_years_of_two_digits_are_no_guess():
@@ -497,23 +499,25 @@ def test_years_of_two_digits_are_no_guess():
     assert date_formats(pd.Series(["03.11.20", "04.12.21"])) == ["%d.%m.%y", "%y.%m.%d"]
     assert date_formats(pd.Series(["1.2.10", "1.3.11"])) == []
     (kind,) = find_kinds(pd.DataFrame({"day": ["03.11.20", "04.12.21"]}), {})
-    assert kind.kind == "left out"
-    assert "day, month or year first? --date day=%d.%m.%y says so" in kind.why
+    assert kind.kind == "dropped"
+    assert "day, month or year first? --date day=%d.%m.%y says so" in kind.reason
 
 
 def test_kinds_of_some_columns():
     big = np.arange(30, dtype=np.uint64) + np.uint64(2**63)
     columns = {
-        "month": (["Jan 2020"] * 30, "left out", "every cell is 'Jan 2020'"),
-        "months": (["Jan 2020", None] * 15, "category", "'Jan 2020' or nothing"),
-        "zip": (["01234", "10115", "04109"] * 10, "category", "3 different texts"),
-        "Kunden-ID": (range(1001, 1031), "left out", "whole numbers 1001 to 1030, each once: an identifier"),
-        "n": (["7", "8", "?"] * 10, "number", "numbers, and '?' where there is none"),
-        "key": (big, "left out", "numbers such as 9223372036854775808, which float64 cannot tell apart"),
-        "one": ([7] * 30, "left out", "every cell is 7"),
+        "month": (["Jan 2020"] * 30, "dropped", "every cell is 'Jan 2020'"),
+        "months": (["Jan 2020", None] * 15, "categorical", "'Jan 2020' or nothing"),
+        "zip": (["01234", "10115", "04109"] * 10, "categorical", "3 different texts"),
+        "Kunden-ID": (range(1001, 1031), "dropped", "whole numbers 1001 to 1030, each once: an identifier"),
+        "n": (["7", "8", "?"] * 10, "numeric", "numbers, and '?' where there is none"),
+        "key": (big, "dropped", "numbers such as 9223372036854775808, which float64 cannot tell apart"),
+        "one": ([7] * 30, "dropped", "every cell is 7"),
     }
     kinds = find_kinds(pd.DataFrame({name: cells for name, (cells, *_) in columns.items()}), {})
-    assert {kind.name: (kind.kind, kind.why) for kind in kinds} == {name: tuple(of[1:]) for name, of in columns.items()}
+    assert {kind.name: (kind.kind, kind.reason) for kind in kinds} == {
+        name: tuple(of[1:]) for name, of in columns.items()
+    }
 
 
 def test_an_empty_text_is_a_missing_cell():

@@ -149,7 +149,7 @@ def test_decimal_commas_beside_units_and_bad_cells(tmp_path):
     assert whole["n"].tolist() == values
     assert whole["t"].tolist() == ["1,5", "XL"] * 20
     encoder = TableEncoder().fit(whole)
-    kinds = {"as_text": encoder.text_columns, "as_number": encoder.number_columns}
+    kinds = {"string_columns": encoder.text_columns, "as_number": encoder.number_columns}
     for table in (whole, pd.concat(read_blocks(tmp_path / "t.csv", rows=9, **kinds))):
         X, notes = encoder.encode(table)
         assert X[:, :3].tolist() == [[np.median(values[:-1]) if i == 39 else v, v, v] for i, v in enumerate(values)]
@@ -346,7 +346,7 @@ def test_parquet_with_dates_and_booleans(tmp_path):
     frame.to_parquet(path, row_group_size=30)
     whole = read_frame(path)
     encoder = TableEncoder().fit(whole)
-    assert [kind.kind for kind in encoder.columns_] == ["date", "date", "boolean", "number"]
+    assert [kind.kind for kind in encoder.columns_] == ["date", "date", "boolean", "numeric"]
     X = np.vstack([encoder.transform(block) for block in read_blocks(path, rows=13)])
     np.testing.assert_array_equal(X, encoder.transform(whole))
     np.testing.assert_array_equal(X[:, 0], 7 * np.arange(80))
@@ -379,7 +379,7 @@ def test_blocks_are_the_file(tmp_path):
     frame["text"] = [f"line {i}" if i < 300 else f'line\n"{i}"' for i in range(500)]
     path = tmp_path / "t.csv"
     frame.to_csv(path, index=False, sep=";", decimal=",")
-    blocks = list(read_blocks(path, rows=40, as_text=["code"]))
+    blocks = list(read_blocks(path, rows=40, string_columns=["code"]))
     assert len(blocks) > 8
     pd.testing.assert_frame_equal(pd.concat(blocks), frame, check_dtype=False)
     part = pd.concat(read_blocks(path, rows=40, columns=["text", "a"]))

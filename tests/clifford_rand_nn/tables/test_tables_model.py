@@ -46,7 +46,9 @@ def test_the_default_is_the_network_for_the_target(frame):
     assert [name for name, _ in pipeline.steps] == ["table", "model"]
     assert isinstance(pipeline["model"], ConvexNetworkClassifier)
     assert pipeline.score(features, frame["buys"]) > 0.9
-    assert isinstance(table_model(frame.head(12), "age", leave_out=["city"])["model"], ConvexNetworkRegressor)
+    assert isinstance(
+        table_model(frame.head(12), "age", encoder=TableEncoder(drop=["city"]))["model"], ConvexNetworkRegressor
+    )
 
 
 def test_two_lines_by_hand_are_the_same(frame):
@@ -122,7 +124,9 @@ def test_a_target_of_numbers_beside_marks_and_bad_cells_is_of_numbers():
     cells[3], cells[40] = "#DIV/0!", "-999"
     frame = pd.DataFrame({"x": np.arange(60) * 7 % 11, "y": cells})
     numbers = np.delete(np.arange(60) * 37 % 61 / 8, [3, 40]).round(2)
-    model = table_model(frame, "y", estimator=LinearRegression(), missing=["-999", "#DIV/0!"])
+    model = table_model(
+        frame, "y", estimator=LinearRegression(), encoder=TableEncoder(missing_values=["-999", "#DIV/0!"])
+    )
     plain = LinearRegression().fit(frame[["x"]].drop([3, 40]), numbers)
     np.testing.assert_allclose(model.predict(frame).mean(), plain.predict(frame[["x"]]).mean())
     note = "the target 'y': 1 of 60 cells could not be read .such as '#DIV/0!' in row 3.; they"
@@ -134,7 +138,7 @@ def test_a_target_of_numbers_beside_marks_and_bad_cells_is_of_numbers():
 
 def test_words_are_as_they_are_written_with_and_without_marks():
     frame = pd.DataFrame({"price": ["1.50", "2.50", "n.d."] * 8, "x": np.arange(24) % 5})
-    encoder = TableEncoder(categorical=["price"], missing=["n.d."]).fit(frame)
+    encoder = TableEncoder(categorical=["price"], missing_values=["n.d."]).fit(frame)
     assert encoder.transform(frame.iloc[:2])[0].tolist() == encoder.transform(frame.iloc[:3])[0].tolist()
 
 
@@ -162,7 +166,7 @@ def test_names_of_columns_are_data(name):
     frame.columns = [name, "size", "y"]
     named = table_model(frame, "y", estimator=LogisticRegression())
     np.testing.assert_array_equal(named["model"].coef_, plain["model"].coef_)
-    words = TableEncoder(textual=[str(frame.columns[0])], text_features=8).fit_transform(frame.iloc[:, :2])
+    words = TableEncoder(text=[str(frame.columns[0])], n_text_features=8).fit_transform(frame.iloc[:, :2])
     assert words.shape == (30, 9)
 
 
@@ -231,7 +235,7 @@ def test_names_that_come_out_are_unique():
     encoder = TableEncoder().set_output(transform="pandas").fit(frame)
     names = encoder.transform(frame).columns.tolist()
     assert names == ["age", "age (missing)", "c=u", "age (missing) (2)", "c=u (2)", "c=v"]
-    assert encoder.origin_.tolist() == ["age", "age (missing)", "c=u", "age", "c", "c"]
+    assert encoder.source_columns_.tolist() == ["age", "age (missing)", "c=u", "age", "c", "c"]
 
 
 USERS = np.random.default_rng(3).integers(0, 150, 400)
@@ -304,7 +308,7 @@ def test_target_means_of_noise_say_nothing():
     assert abs(model["model"].loo_score_ - 0.5) < 4 * np.sqrt(0.25 / 400)  # of 400 throws of a coin, 4 deviations
     assert "user (rare)" in TableEncoder().fit(frame[["user"]]).get_feature_names_out()
     few = frame[:120].assign(user=[f"u{i % 75}" for i in range(120)])  # 75 of 120 are different, no one is in 5 rows
-    assert TableEncoder().fit(few[["user"]].assign(n=NOISE[:120])).columns_[0].kind == "left out"
+    assert TableEncoder().fit(few[["user"]].assign(n=NOISE[:120])).columns_[0].kind == "dropped"
     assert TableEncoder().fit(few[["user"]], few["y"]).get_feature_names_out().tolist() == ["user (share of b)"]
 
 
@@ -345,18 +349,18 @@ def test_a_summary_names_every_column():
             frame.assign(y=np.arange(n) % 2),
             "y",
             estimator=ConvexNetworkClassifier(max_metric_iter=0, loss="squared"),
-            leave_out=["id"],
+            encoder=TableEncoder(drop=["id"]),
         )
     summary = model.summary()
     assert [column.name for column in summary.columns] == list(frame.columns)
     assert [column.name for column in summary.left_out] == ["id", "one"]
     assert sum(column.features for column in summary.columns) == model[-1].n_features_in_
     by_name = {column.name: column for column in summary.columns}
-    assert (by_name["age"].missing, by_name["age"].features) == (10, 2)
+    assert (by_name["age"].n_missing, by_name["age"].features) == (10, 2)
     assert "mark of missing cells" in by_name["age"].encoding
     assert by_name["city"].encoding == "3 categories one-hot"
     assert by_name["day"].encoding == "days, weekday"
-    assert by_name["id"].why == "as asked"
+    assert by_name["id"].reason == "as asked"
     lines = str(summary).splitlines()
     assert lines[0] == f"3 of 5 columns used, {model[-1].n_features_in_} features"
     assert [line.split()[0] for line in lines[1:]] == ["column", "age", "city", "day", "id", "one"]

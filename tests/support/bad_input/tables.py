@@ -78,7 +78,7 @@ def _shards_fit(X, y, sample_weight=None):
 _arrays = {"nested_lists": "right"}  # a shard is an array
 
 
-_COLUMNS = {"numeric": "age", "categorical": "city", "dates": "day", "leave_out": "city"}
+_COLUMNS = {"numeric": "age", "categorical": "city", "date": "day", "drop": "city"}
 
 
 def _encoded(method):
@@ -110,15 +110,14 @@ CALLS = catalogue({
         method=word("predict"), file_format=word("npy"), if_exists=word("replace"),
     ),
     "nn.read_frame": good(
-        path(Made(_csv)), text=names(["city"], empty_list="right"), as_text=names(["city"], empty_list="right"),
+        path(Made(_csv)), verbatim=names(["city"], empty_list="right"),
+        string_columns=names(["city"], empty_list="right"),
         separator=word(",", missing="right"), decimal=word(".", missing="right"), header=flag(True),
         encoding=word("utf-8", missing="right", with_a_space="right"),  # Python knows it with a space, too
     ),
     "nn.table_model": [
         good(thing(FRAME), word("buys", an_array="refused"), estimator=thing(Made(_quick), missing="left out"),
              sample_weight=weights(W)),
-        *(good(FRAME, "buys", estimator=Made(_quick), **{kind: names([column], empty_list="right")})
-          for kind, column in _COLUMNS.items()),
         through(_column("age"), vector(X[:, 0], every="right")),
         through(_column("city"), labels(LABELS, every="right")),
         through(_column("buys"), labels(LABELS, every="right", one_class="refused")),
@@ -126,7 +125,7 @@ CALLS = catalogue({
     "nn.TableEncoder": [
         through(
             lambda **o: nn.TableEncoder(**o).fit_transform(FEATURES.make()), min_frequency=count(5),
-            max_categories=count(100), text_features=count(64), text=word("leave out"),
+            max_categories=count(100), n_text_features=count(64), other_text=word("drop"),
         ),
         *(through(lambda columns, kind=kind: nn.TableEncoder(**{kind: columns}).fit_transform(FEATURES.make()),
                   names([column], empty_list="right")) for kind, column in _COLUMNS.items()),
