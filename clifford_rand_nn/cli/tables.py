@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from clifford_rand._checks import fail
 from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.cli.console import OPTIONS, complain, note_ignored, say
+from clifford_rand_nn.cli.console import complain, note_ignored, say
 from clifford_rand_nn.cli.options import TableFormat
 from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.reporting.facts import Rows
@@ -121,7 +121,7 @@ def _read(path: Path, reading: Reading) -> Any:
 def _refuse_kinds(path: Path, reading: Reading) -> None:
     for name, columns in reading.kinds.items():
         hint = "An NPZ holds numbers; write the table as CSV or Parquet for columns of other kinds."
-        option = OPTIONS.get(name, f"--{name}")
+        option = "--" + name.replace("_", "-")
         raise fail(option, "clifford-rand", f"left out for the NPZ {path}", ", ".join(columns), hint)
 
 

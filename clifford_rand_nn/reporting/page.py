@@ -89,7 +89,7 @@ def report_page(facts: Facts, model: Any, rows: Rows) -> str:
             facts=facts,
             target=facts.target or "the target",
             of_classes=facts.task == "classification",
-            table=Path(facts.path).name,
+            table=Path(facts.table).name,
             sections={name: section for name, section in sections.items() if section is not None},
             version=__version__,
         )

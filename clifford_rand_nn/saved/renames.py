@@ -8,6 +8,11 @@ _CACHE = "_every"  # of a fit, which was a parameter by mistake in versions 12 t
 _VALUES: dict[str, dict[str, str]] = {"bias": {"penalised": "penalized"}}
 _GATES = {"free": "optimized", "cross": "row_spanned"}  # of tuning-free networks
 _CERTIFICATE = {"primal": "objective", "dual": "lower_bound"}
+_PIPELINES = ("pipeline", "inner")  # parts with steps, one of which may be a `TableEncoder`
+_PARAMETERS = {"dates": "date", "textual": "text", "leave_out": "drop", "missing": "missing_values"}
+_PARAMETERS |= {"text": "other_text", "text_features": "n_text_features"}
+_KINDS = {"number": "numeric", "category": "categorical", "left out": "dropped"}
+_COLUMN = {"why": "reason", "missing": "n_missing", "asked": "is_user_specified"}
 _CANDIDATE = {"bias": "bias_feature", "score": "loss", "n": "n_rows"}
 
 
@@ -34,7 +39,23 @@ def with_new_names(meta: dict[str, Any]) -> dict[str, Any]:
         if "selection" in few:
             few["selection"] = _renamed(few["selection"], _CERTIFICATE)
         meta["few"] = few
+    for part in set(_PIPELINES) & meta.keys():
+        steps = [
+            step | {"encoder": _encoder(step["encoder"])} if "encoder" in step else step for step in meta[part]["steps"]
+        ]
+        meta[part] = meta[part] | {"steps": steps}
     return meta
+
+
+def _encoder(meta: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a `TableEncoder` of version 1 with the names of version 2."""
+    params = _renamed({"missing": []} | meta["params"], _PARAMETERS)
+    if params["other_text"] == "leave out":
+        params["other_text"] = "drop"
+    meta = meta | {"columns": [_renamed(column, _COLUMN) for column in meta["columns"]]}
+    for part in ("columns", "readers"):
+        meta[part] = [values | {"kind": _KINDS.get(values["kind"], values["kind"])} for values in meta[part]]
+    return _renamed(meta, _PARAMETERS) | {"params": params, "version": 2}
 
 
 def _renamed(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

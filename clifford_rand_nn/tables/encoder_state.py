@@ -27,11 +27,6 @@ _VERSION = 2
 _FAULT = "parts of the table's encoder do not fit each other"
 _LISTS = ("numeric", "categorical", "boolean", "text", "drop", "missing_values")
 _MOST_FEATURES = 2**20  # of hashed words: more columns than any model of a table has
-# Names in version 1.
-_PARAMETERS = {"dates": "date", "textual": "text", "leave_out": "drop", "missing": "missing_values"}
-_PARAMETERS |= {"text": "other_text", "text_features": "n_text_features"}
-_KINDS = {"number": "numeric", "category": "categorical", "left out": "dropped"}
-_COLUMN = {"why": "reason", "missing": "n_missing", "asked": "is_user_specified"}
 
 
 def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -73,8 +68,7 @@ def encoder_from_plain(
 
     Raises ValueError, LookupError or TypeError if parts do not fit each other.
     """
-    agree(meta["version"] in (1, _VERSION), "the table's encoder is of a later version")
-    meta = _with_new_names(meta) if meta["version"] == 1 else meta
+    agree(meta["version"] == _VERSION, "the table's encoder is of a later version")
     params = _read_parameters(meta["params"])
     kinds = tuple(record_of(ColumnKind, kind) for kind in meta["columns"])
     readers = tuple(_read_reader(reader) for reader in meta["readers"])
@@ -107,19 +101,6 @@ def encoder_from_plain(
     return params, Learned(kinds, readers, (*encodings, *means), complete, bool(meta["named"]))
 
 
-def _with_new_names(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the values of an encoder of version 1 with the names of today."""
-    params = {_PARAMETERS.get(name, name): value for name, value in meta["params"].items()}
-    if params["other_text"] == "leave out":
-        params["other_text"] = "drop"
-    columns = [{_COLUMN.get(name, name): value for name, value in column.items()} for column in meta["columns"]]
-    kinds = {
-        part: [values | {"kind": _KINDS.get(values["kind"], values["kind"])} for values in listed]
-        for part, listed in (("columns", columns), ("readers", meta["readers"]))
-    }
-    return {**meta, **kinds, "params": params, "n_text_features": meta["text_features"]}
-
-
 def _read_means(values: NDArray[Any], stored: Mapping[str, Any], origin: Mapping[str, str]) -> list[TargetMeans]:
     """Return the target means of columns from one array."""
     means = []
@@ -147,7 +128,7 @@ def _read_parameters(params: Mapping[str, Any]) -> Mapping[str, Any]:
     agree(isinstance(dates, list | dict), _FAULT)
     texts([*dates, *dates.values()] if isinstance(dates, dict) else dates)
     for name in _LISTS:
-        names = params.get(name, [])  # some files of version 1 have no "missing"
+        names = params[name]
         agree(isinstance(names, list), _FAULT)
         texts(names)
     return params

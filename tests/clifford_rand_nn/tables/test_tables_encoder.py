@@ -158,7 +158,7 @@ def test_the_state_as_plain_values_gives_the_same_numbers(frame):
     assert again.get_feature_names_out().tolist() == encoder.get_feature_names_out().tolist()
     assert again.source_columns_.tolist() == encoder.source_columns_.tolist()
     assert again.columns_ == encoder.columns_
-    assert again.get_params()["dates"] == {"either": "%d/%m/%Y"}
+    assert again.get_params()["date"] == {"either": "%d/%m/%Y"}
     assert again.to_plain()[1] == meta
     broken = json.loads(json.dumps(meta))
     broken["readers"] = broken["readers"][1:]
@@ -183,10 +183,10 @@ def plain(frame):
         (("readers", "categorical", "numeric"), 1),
         (("params", "numeric"), 0.5),
         (("params", "drop"), [1]),
-        (("params", "dates"), {"when": 3}),
-        (("params", "text"), "burn"),
+        (("params", "date"), {"when": 3}),
+        (("params", "other_text"), "burn"),
         (("params", "min_frequency"), "5"),
-        (("columns", "date", "missing"), True),
+        (("columns", "date", "n_missing"), True),
     ],
 )
 def test_plain_values_of_other_types_are_refused(plain, place, value):
@@ -470,7 +470,7 @@ def test_a_bad_cell_in_a_column_of_numbers_is_missing(bad, row, written):
 def test_marks_of_missing_cells_are_named():
     cells = [f"{i}.5" if i % 3 else "n.d." for i in range(60)]
     frame = pd.DataFrame({"a": cells, "b": [-999, *range(59)], "c": ["x", "N.D. ", "y"] * 20, "self": range(60)})
-    with pytest.warns(TableNote, match="'a' .*numbers but for 20 cells such as 'n.d.': .* in Python missing="):
+    with pytest.warns(TableNote, match="'a' .*numbers but for 20 cells such as 'n.d.': .* in Python missing_values="):
         TableEncoder(missing_values=["-999"]).fit(frame)
     encoder = TableEncoder(missing_values=["n.d.", "-999"], numeric=["self"])
     X = encoder.fit_transform(frame)
