@@ -1,5 +1,7 @@
 """The public API is what the list says, so that every change of it is deliberate."""
 
+import dataclasses
+
 import pytest
 
 from clifford_rand_nn import Status
@@ -40,3 +42,17 @@ def test_a_new_name_or_parameter_changes_the_lines():
     New.__module__ = New.__init__.__module__ = "clifford_rand.new"
     expected = ["New(a)", "New.method(b=0)", "New.value"]
     assert public_api.described("New", New) == expected
+
+
+def test_fields_stand_for_the_constructor_of_what_another_function_makes():
+    @dataclasses.dataclass
+    class New:
+        """A record. Made by `f`."""
+
+        b: int
+        a: int = 0
+
+    New.__module__ = New.__init__.__module__ = "clifford_rand.new"
+    assert public_api.described("New", New) == ["New", "New.a", "New.b"]
+    New.__doc__ = "A record."
+    assert public_api.described("New", New) == ["New(b, a=0)"]

@@ -184,7 +184,7 @@ def redraws(S: Sketch, repeats: int) -> Iterator[Sketch]:
         yield S.redraw(rng=np.random.default_rng(seed))
 
 
-def sketch_rows(blocks: Iterable[Any], S: Sketch) -> Iterator[Any]:
+def sketch_rows(blocks: Iterable[Any], S: Sketch, /) -> Iterator[Any]:
     """Yield ``block @ S.T`` (m, r) for every block (m, d) of rows: X @ S.T for an X that does not fit in memory.
 
     Parameters

@@ -1,5 +1,6 @@
 """Every public name of geometric algebra has an example, a line in the page of those who move over, and a test."""
 
+import ast
 import inspect
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ import clifford_rand_nn as nn
 from clifford_rand.calculus.operators import DifferentialOperator
 from clifford_rand.multivector.base import INTERNAL, BladeAttributes
 from clifford_rand.presets import cga, pga, sta
+from support.public_api import FILE
 
 ROOT = Path(__file__).resolve().parents[2]
 FUNCTIONS = ["stack", "concatenate", "slerp", "rotor_from_matrix", "rotor_between", "rotor_from_points"]
@@ -80,3 +82,25 @@ def test_signatures_name_what_numpy_takes_instead_of_expanding_it(module):
     assert len(texts) > 20
     assert any("numpy.typing.ArrayLike" in text for text in texts)
     assert [text for text in texts if "numpy._typing" in text] == []
+
+
+# sizes and places, whose letters are those of the docs
+SIZES = {"d", "i", "j", "k", "n", "p", "q", "r", "s"}
+OPTIONS = {"rtol", "atol", "weights", "rng", "kind", "which", "basis", "frame", "out", "callback", "n_repeats", "dual"}
+
+
+def arguments_of_lines():
+    for line in FILE.read_text(encoding="utf-8").splitlines():
+        name, opened, rest = line.partition("(")
+        if opened and re.match(r"clifford_rand\.(?!compat|layers)", name):
+            yield name, ast.parse(f"def f({rest}: ...").body[0].args
+
+
+def test_operands_are_positional_only_and_options_keyword_only():
+    parsed = list(arguments_of_lines())
+    assert len(parsed) > 300
+    letters = [f"{name}: {one.arg}" for name, held in parsed for one in held.args if re.fullmatch("other|.", one.arg)]
+    assert [text for text in letters if text[-1] not in SIZES or text.endswith("other")] == []
+    by_place = [(name, one.arg) for name, held in parsed for one in [*held.posonlyargs, *held.args]]
+    assert [(name, one) for name, one in by_place if one in OPTIONS] == []
+    assert [(name, one) for name, one in by_place if one == "alg"] == []

@@ -18,7 +18,7 @@ from clifford_rand.presets.inputs import Vectors, coordinates_of, euclidean, of_
 
 
 def fit_round(
-    algebra: Algebra, X: Vectors, /, m: int, *, weights: ArrayLike | None = None, dual: bool = False
+    algebra: Algebra, X: Vectors, m: int, /, *, weights: ArrayLike | None = None, dual: bool = False
 ) -> Multivector:
     """Return the m-dimensional rounds nearest to points: 1 point pairs, 2 circles, 3 spheres, n hyperspheres.
 
@@ -95,7 +95,7 @@ def fit_circle(algebra: Algebra, X: Vectors, /, *, weights: ArrayLike | None = N
 
 
 def fit_flat(
-    algebra: Algebra, X: Vectors, /, m: int, *, weights: ArrayLike | None = None, dual: bool = False
+    algebra: Algebra, X: Vectors, m: int, /, *, weights: ArrayLike | None = None, dual: bool = False
 ) -> Multivector:
     """Return the m-dimensional flats nearest to points: 1 lines, 2 planes; Σ w distance² is least.
 
