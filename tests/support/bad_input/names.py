@@ -42,6 +42,7 @@ EXEMPT = {
     "nn.CsvTable": "a record of names, which nn.Certificate.export looks up in the file",
     "nn.CsvTable.stated": _MADE,
     "nn.Status": "an enumeration of words",
+    **dict.fromkeys(("nn.BetaScore", "nn.Candidate", "nn.NeuronScore"), _MADE),
     "nn.Certificate.of_its_network": _MADE,
     "nn.Certificate.rescaled": _MADE,
     "nn.PolishedNetwork": _MADE,
