@@ -50,6 +50,7 @@ from .solvers.base import Status as Status
 from .tables.encoder import TableEncoder as TableEncoder
 from .tables.frames import read_frame as read_frame
 from .tables.model import table_model as table_model
+from .tables.notes import TableWarning as TableWarning
 from .verdicts.certify import Verdict as Verdict
 from .verdicts.certify import certify as certify
 from .verdicts.polish import PolishedNetwork as PolishedNetwork

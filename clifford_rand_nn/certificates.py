@@ -35,7 +35,7 @@ from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, check_bias, is_large_sparse
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Certificate(Statement):
     r"""A proved statement: the objective is within ``relative_gap`` of the optimum over the family named by ``scope``.
 

@@ -278,7 +278,8 @@ class GateExchange:
         settings, bias = self.settings, self.settings.bias
         sketch_dim = settings.sketch_dim if settings.method == "cross" else None
         assert settings.n_candidates is not None
-        drawn = sample_gates(self.X, settings.n_candidates, settings.method, sketch_dim, bias, self.rng)
+        options: dict[str, Any] = {"sketch_dim": sketch_dim, "bias": bias, "random_state": self.rng}
+        drawn = sample_gates(self.X, settings.n_candidates, settings.method, **options)
         fresh = activation_patterns(self.X, drawn)
         if settings.climb:
             theta = model.problem.datafit.residual(model.result.fitted)

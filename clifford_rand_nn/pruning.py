@@ -19,7 +19,7 @@ _LEAST = 1e-6  # of the largest weight: a neuron below it is what an interior po
 _ON_PLANE = 1e-12  # activations below this share of a neuron's largest are rounding, on rows that span its hyperplane
 
 
-def prune(network: TwoLayerNetwork, X: ArrayLike, p: int = 2, *, fit_intercept: bool = True) -> TwoLayerNetwork:
+def prune(network: TwoLayerNetwork, X: ArrayLike, *, p: int = 2, fit_intercept: bool = True) -> TwoLayerNetwork:
     r"""Prune a ReLU network to linearly independent neurons, without a change on the rows of X.
 
     First, for one output, neurons with the same activation pattern on X and the same sign of their output weight are
@@ -95,7 +95,7 @@ def pruned(
     no weight, as interior points leave them, go where the gap stays within ``tol``. The lower bound stays, and the
     result is returned as it is if rounding made the objective larger.
     """
-    network = prune(TwoLayerNetwork.from_neurons(result.coefficients, p), X, p, fit_intercept=fit_intercept)
+    network = prune(TwoLayerNetwork.from_neurons(result.coefficients, p), X, p=p, fit_intercept=fit_intercept)
     solution, bound = network.to_neurons(p), result.objective - result.duality_gap
     f, objective = _judged(solution, X, datafit, beta)
     if not objective <= result.objective:

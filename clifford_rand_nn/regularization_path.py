@@ -95,7 +95,7 @@ def path_function(path: F) -> F:
     return path
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class RegularizationPath:
     r"""Networks along a path of falling beta.
 

@@ -1,7 +1,7 @@
 """Beta by cross-validation, for any estimator of the library."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from multiprocessing import parent_process
 from typing import Any, NamedTuple, Self
 
@@ -105,6 +105,7 @@ class BetaCV(RowPlanning, Exported, MetaEstimatorMixin, BaseEstimator):
     """
 
     estimator: Any
+    _: KW_ONLY
     betas: Any = None
     n_betas: int = 20
     eps: float = 1e-3

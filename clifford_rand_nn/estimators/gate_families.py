@@ -85,7 +85,7 @@ class GatedFamily(ConvexNetwork):
         most = central_count(n, min(n - offset, d) + offset)  # patterns that there are at most
         n_gates = min(self.n_gates, max(most, _FEW))
         rng = as_generator(self.random_state, type(self).__name__, "random_state")
-        return sample_gates(X, n_gates, method, self.sketch_dim, offset, rng, y=targets)
+        return sample_gates(X, n_gates, method, sketch_dim=self.sketch_dim, bias=offset, random_state=rng, y=targets)
 
 
 class InfiniteFamily(GatedFamily):

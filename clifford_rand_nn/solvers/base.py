@@ -141,7 +141,7 @@ class Limits:
         check_memory(type(self).__name__, self.max_memory, needed, what, hint)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Result(Generic[Solution]):
     """A solution, how far from the optimum it is at most, and how it was reached.
 

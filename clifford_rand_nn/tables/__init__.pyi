@@ -8,4 +8,4 @@ from .frames import default_target as default_target
 from .frames import read_frame as read_frame
 from .model import TableModel as TableModel
 from .model import table_model as table_model
-from .notes import TableNote as TableNote
+from .notes import TableWarning as TableWarning

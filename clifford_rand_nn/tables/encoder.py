@@ -18,7 +18,7 @@ from clifford_rand_nn.tables.cells import as_frame, without_marks
 from clifford_rand_nn.tables.column_readers import READERS, DateReader, Reader, Unread
 from clifford_rand_nn.tables.column_types import KINDS, find_kinds
 from clifford_rand_nn.tables.encodings import Learned, OneHot, families, fills_of, learn_encodings, unique_names
-from clifford_rand_nn.tables.notes import Notes, TableNote, column_names
+from clifford_rand_nn.tables.notes import Notes, TableWarning, column_names
 from clifford_rand_nn.tables.writers import closest, listed
 
 _OWNER = "TableEncoder"
@@ -118,7 +118,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":
         """Determine the kinds of the columns of a data frame, and learn medians, categories and target means.
 
-        A `TableNote` warns of columns that are dropped, and of cells that could not be read.
+        A `TableWarning` warns of columns that are dropped, and of cells that could not be read.
         """
         _warn(self.fit_encode(X, y)[1])
         return self
@@ -138,13 +138,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return rows, replace(notes, left_out=left_out, ignored=())
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Return the rows of a data frame as numbers (n, d); warn by `TableNote` of what is new in them.
+        """Return the rows of a data frame as numbers (n, d); warn by `TableWarning` of what is new in them.
 
         Columns are found by name; those that the encoder does not know are ignored.
         """
         rows, notes = self.encode(X)
         for line in notes.lines():
-            warnings.warn(line, TableNote, stacklevel=3)
+            warnings.warn(line, TableWarning, stacklevel=3)
         return rows
 
     def encode(
@@ -309,7 +309,7 @@ def read_cells(readers: Iterable[Reader], frame: Any, unread: Unread) -> dict[st
 def _warn(notes: Notes) -> None:
     """Warn once of the notes of a fit."""
     if notes.lines():
-        warnings.warn("; ".join(notes.lines()), TableNote, stacklevel=3)
+        warnings.warn("; ".join(notes.lines()), TableWarning, stacklevel=3)
 
 
 @table_program.register

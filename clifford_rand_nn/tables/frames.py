@@ -52,7 +52,9 @@ def read_frame(
     Raises
     ------
     ArgumentError
-        The file is missing, empty, malformed or of another kind; a column that is named is not there.
+        The file is empty, malformed or of another kind; a column that is named is not there.
+    FileNotFoundError
+        There is no such file.
     MissingDependencyError
         pandas (for Parquet pyarrow, too) is missing.
 

@@ -21,7 +21,7 @@ from clifford_rand_nn.tables.column_readers import DateReader
 from clifford_rand_nn.tables.column_types import MOST_CLASSES, choose_task
 from clifford_rand_nn.tables.dates import date_formats
 from clifford_rand_nn.tables.encoder import TableEncoder
-from clifford_rand_nn.tables.notes import TableNote, column_names
+from clifford_rand_nn.tables.notes import TableWarning, column_names
 from clifford_rand_nn.tables.summary import TableSummary, summarize
 from clifford_rand_nn.tables.writers import listed
 
@@ -126,7 +126,7 @@ class TableModel(Pipeline):
     def plan(self, frame: Any, y: Any = None) -> Any:
         """Return the `FitPlan` of the last step for the features of a frame, which a copy of the encoder makes."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TableNote)
+            warnings.simplefilter("ignore", TableWarning)
             return self[-1].plan(clone(self[0]).fit_encode(frame, y)[0], y)
 
 
@@ -157,8 +157,8 @@ def table_model(
         As in ``fit`` of the networks. These columns are not features.
     order : name of a column, or (n,) array, optional
         Times of the rows, numbers or dates, as in ``fit`` of the networks: ``loo_score_`` and intervals are those of
-        later rows. The column is a feature too, unless the encoder drops it. Without an order a `TableNote` warns where
-        dates are features.
+        later rows. The column is a feature too, unless the encoder drops it. Without an order a `TableWarning` says
+        that dates are features.
     encoder : TableEncoder, optional
         Such as ``TableEncoder(categorical=["zip"], drop=["name"])``; a copy of it is fitted.
 
@@ -201,7 +201,7 @@ def table_model(
     rows = training_rows(frame, target, weights=sample_weight, groups=groups, order=order, dates=encoder.date)
     if rows.left_out:
         some = f"{rows.left_out} of {rows.left_out + len(rows.target)} rows"
-        warnings.warn(f"the target is missing in {some}; they are left out", TableNote, stacklevel=2)
+        warnings.warn(f"the target is missing in {some}; they are left out", TableWarning, stacklevel=2)
     if estimator is not None and (isinstance(estimator, type) or not hasattr(estimator, "fit")):
         raise fail("estimator", "table_model", "an estimator, or None", estimator)
     if estimator is None:
@@ -214,7 +214,9 @@ def table_model(
     pipeline.fit(rows.features, rows.target, **options)
     dates = [column.name for column in pipeline[0].columns_ if column.kind == "date"]
     if dates and order is None:
-        warnings.warn(f"{date_note(dates)}; give order={dates[0]!r} if new rows will be later", TableNote, stacklevel=2)
+        warnings.warn(
+            f"{date_note(dates)}; give order={dates[0]!r} if new rows will be later", TableWarning, stacklevel=2
+        )
     return pipeline
 
 
@@ -225,7 +227,7 @@ def date_note(dates: Sequence[str]) -> str:
 
 
 def _without_bad_cells(y: Any, what: str) -> Any:
-    """Return a target of texts as numbers where rare cells are none: these are missing, and a `TableNote` says so."""
+    """Return a target of texts as numbers where rare cells are none: a `TableWarning` says that these are missing."""
     counts = distinct(y)
     if counts is None or len(counts) <= MOST_CLASSES or not isinstance(counts[0], str):
         return y
@@ -234,7 +236,7 @@ def _without_bad_cells(y: Any, what: str) -> Any:
     if not odd or not is_rare(int(bad.sum()), len(y)):
         return y
     note = f"{int(bad.sum())} of {len(y)} cells could not be read (such as {shortened(odd[0], _LONGEST)!r} in row "
-    warnings.warn(f"{what}: the target {y.name!r}: {note}{y.index[bad][0]}); they count as missing", TableNote, 3)
+    warnings.warn(f"{what}: the target {y.name!r}: {note}{y.index[bad][0]}); they count as missing", TableWarning, 3)
     return require("pandas", extra="app", purpose="encoding a table").Series(values, index=y.index, name=y.name)
 
 

@@ -13,7 +13,7 @@ from clifford_rand_nn.tables.writers import listed
 _LONGEST, _SHOWN = 30, 5  # characters of a cell, columns that are left out
 
 
-class TableNote(UserWarning):
+class TableWarning(UserWarning):
     """Something about a table that its owner may want to know; nothing is wrong with the model.
 
     The message is one line; control characters in names and cells are escaped.

@@ -160,11 +160,11 @@ _SHOWN = 8  # names listed in one error line
 
 
 def existing_table(path: str | Path) -> Path:
-    """Return the path of a file that is there, is not empty and has an ending that can be read."""
+    """Return the path of a file that is not empty and has an ending that can be read; FileNotFoundError without one."""
     read_ending(path)
     file = Path(path)
-    if not file.is_file():
-        raise ArgumentError(f"{file}: {'this is a folder, not a file' if file.is_dir() else 'there is no such file'}.")
+    if file.is_dir():
+        raise ArgumentError(f"{file}: this is a folder, not a file.")
     if file.stat().st_size == 0:
         raise ArgumentError(f"{file}: the file is empty.")
     return file

@@ -14,7 +14,7 @@ from clifford_rand_nn.verdicts.program import OPTIONS, TrainingProgram, VerdictS
 _ROUNDING = 1e-9  # a share below it is rounding noise
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Verdict:
     """By how much the training objective of a network is above the optimum of a family of networks, at most.
 
@@ -150,7 +150,14 @@ def verdict_of(certificate: Certificate, lowest: float) -> Verdict:
     excess = max(primal / dual - 1, 0.0) if dual > 0 else float("inf")
     scope = certificate.scope
     words = "of any width" if scope.startswith("global") else scope
-    return Verdict(primal, dual, excess, words, min(primal, lowest), certificate)
+    return Verdict(
+        objective=primal,
+        lower_bound=dual,
+        excess=excess,
+        scope=words,
+        best_known_objective=min(primal, lowest),
+        certificate=certificate,
+    )
 
 
 show_options(certify, VerdictSettings, OPTIONS)

@@ -19,7 +19,7 @@ from clifford_rand_nn.verdicts.foreign_networks import read_network
 from clifford_rand_nn.verdicts.program import OPTIONS, Solution, TrainingProgram, VerdictSettings
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PolishedNetwork(TextShown):
     """A network after `polish`, with its objective before and after.
 
@@ -100,7 +100,8 @@ def polish(network: Any, X: ArrayLike, y: ArrayLike, **options: Any) -> Polished
         objective = program.objective(rounded)
         if objective <= after:
             best, after, written = rewritten, objective, rounded
-    return PolishedNetwork(best, before, after, program.certified(written, proofs))
+    certificate = program.certified(written, proofs)
+    return PolishedNetwork(network=best, objective_before=before, objective_after=after, certificate=certificate)
 
 
 def _narrowed(program: TrainingProgram, solution: Solution) -> tuple[list[TwoLayerNetwork], list[Certificate]]:

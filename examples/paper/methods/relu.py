@@ -72,7 +72,9 @@ class ConvexReLU(Method):
         return self._path(X, y, values, seed, _GRID_TOL)
 
     def _path(self, X: Array, y: Labels, values: Sequence[Any], seed: int, tol: float) -> Iterator[ReLUModel]:
-        patterns, gates = activation_patterns(X, sample_gates(X, self.n_gates, "cross", "auto", False, seed))
+        patterns, gates = activation_patterns(
+            X, sample_gates(X, self.n_gates, sketch_dim="auto", bias=False, random_state=seed)
+        )
         problem = ConvexReLUProblem(X, np.where(y == 1, 1.0, -1.0), patterns, 1.0, bias=False)
         top = problem.beta_max()
         start: ReLUCoefficients | None = None

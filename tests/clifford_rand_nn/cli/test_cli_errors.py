@@ -82,7 +82,7 @@ LEFT_OUT = f"{MUST} left out with"
 OVERWRITTEN = "this file is there already; --force overwrites it."
 ERRORS = {
     # files
-    "fit no.csv --target y": "error: no.csv: there is no such file.",
+    "fit no.csv --target y": "error: no.csv: No such file or directory",
     "fit t.xls --target y": "error: t.xls: unknown ending '.xls'; use one of",
     "fit empty.csv": "error: empty.csv: the file is empty.",
     "fit latin.csv": "--encoding cp1252",
@@ -181,7 +181,7 @@ ERRORS = {
     "fit train.csv --target kind --max-time soon": "'--max-time'",
 }
 EMBED = {
-    "no.csv": "no.csv: there is no such file.",
+    "no.csv": "no.csv: No such file or directory",
     "t.doc": "t.doc: unknown ending '.doc'; use one of",
     "t.csv --text othr": "no column 'othr'; the columns are 'text', 'other', 'label', 'part' (is 'o",
     "t.npz --target y": "t.npz: there is no array 'y'; the arrays are 'text', 'other', 'label', 'part'",

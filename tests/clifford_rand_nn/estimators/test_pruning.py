@@ -21,7 +21,7 @@ def test_same_outputs_no_larger_penalty_few_neurons(n, d, m, fit_intercept, C, p
     rng = np.random.default_rng(n + m)
     X, wide = rng.standard_normal((n, d)), network(m, d, C, rng, dead=3)
     X[n // 2] = X[0]
-    small = prune(wide, X, p, fit_intercept=fit_intercept)
+    small = prune(wide, X, p=p, fit_intercept=fit_intercept)
     np.testing.assert_allclose(small.predict(X), wide.predict(X), atol=1e-9 * np.abs(wide.predict(X)).max())
     assert small.penalty(p) <= wide.penalty(p) * (1 + 1e-12)
     bound = C * (len(np.unique(X, axis=0)) - (fit_intercept and n > 1)) if n > 1 else C

@@ -20,7 +20,7 @@ from clifford_rand_nn.reporting.baselines import make_folds
 from clifford_rand_nn.reporting.collect import collect_facts
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.scores import about_means, r_squared
-from clifford_rand_nn.tables import TableNote
+from clifford_rand_nn.tables import TableWarning
 
 N, SEEDS = 150, 24
 LATER = N // 15  # rows of a block
@@ -179,7 +179,7 @@ def test_missing_dates_are_one_error_and_those_without_a_target_do_not_count(tab
     with pytest.raises(ArgumentError, match=rf"column of order 'day' has {count} of 90 cells that are missing"):
         table_model(gone, "level", order="day")
     gone["level"] = gone["level"].where(gone["day"].notna())
-    with pytest.warns(TableNote, match=f"missing in {count} of 90 rows"):
+    with pytest.warns(TableWarning, match=f"missing in {count} of 90 rows"):
         table_model(gone, "level", order="day", estimator=ConvexNetworkRegressor(max_metric_iter=0))
 
 

@@ -28,7 +28,7 @@ def assert_sides(data, gates):
 @pytest.mark.parametrize("sketch_dim", [None, 3])
 @pytest.mark.parametrize("method", ROW_RULES)
 def test_rules_give_planes_through_rows(method, sketch_dim, bias):
-    gates = sample_gates(X, 13, method, sketch_dim, bias=bias, random_state=0)
+    gates = sample_gates(X, 13, method, sketch_dim=sketch_dim, bias=bias, random_state=0)
     k = (5 if sketch_dim is None else sketch_dim) - 1 + bias
     assert gates.method == method
     assert gates.directions.shape == (5, 13)

@@ -171,7 +171,7 @@ def table(tmp_path_factory):
     return model, path
 
 
-@pytest.mark.filterwarnings("ignore::clifford_rand_nn.tables.notes.TableNote")  # of Trondheim
+@pytest.mark.filterwarnings("ignore::clifford_rand_nn.tables.notes.TableWarning")  # of Trondheim
 def test_a_table_model_comes_back_without_skops(table, monkeypatch):
     monkeypatch.setattr("clifford_rand._optional.available", lambda module: module != "skops")
     model, path = table

@@ -11,7 +11,7 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.tables import TableEncoder, TableNote
+from clifford_rand_nn.tables import TableEncoder, TableWarning
 from clifford_rand_nn.tables.cells import numbers
 from clifford_rand_nn.tables.column_types import find_kinds
 from clifford_rand_nn.tables.dates import date_formats, moments
@@ -127,7 +127,7 @@ def test_rare_categories_and_few_missing_cells():
     frame = pd.DataFrame({"city": cities, "size": [1.0, 2.0, np.nan, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]})
     encoder = TableEncoder().fit(frame)
     assert encoder.get_feature_names_out().tolist() == ["size", "city=Bodø", "city=Oslo", "city (rare)"]
-    with pytest.warns(TableNote, match="'Paris'"):
+    with pytest.warns(TableWarning, match="'Paris'"):
         X = encoder.transform(pd.DataFrame({"city": ["Bern", "Paris", None, "Oslo"], "size": [0.5, None, 1, 2]}))
     np.testing.assert_array_equal(X, [[0.5, 0, 0, 1], [7, 0, 0, 1], [1, 0, 0, 1], [2, 0, 1, 0]])
     few = TableEncoder(max_categories=2).fit(frame)
@@ -209,7 +209,7 @@ def test_new_tables_are_matched_by_name_and_what_is_new_is_said(frame, encoder):
     assert notes.ignored == ("extra",)
     assert notes.unknown == {"city": {"Rome": 2, "Bern": 1}}
     assert notes.filled == {"size": 1}
-    with pytest.warns(TableNote, match="'city': 3 of 10 rows have a category that was not in training"):
+    with pytest.warns(TableWarning, match="'city': 3 of 10 rows have a category that was not in training"):
         X = encoder.transform(new)
     np.testing.assert_array_equal(X[3:], encoder.transform(frame.iloc[3:10]))
     assert not X[0, [name.startswith("city") for name in encoder.get_feature_names_out()]].any()
@@ -455,13 +455,13 @@ def test_a_bad_cell_in_a_column_of_numbers_is_missing(bad, row, written):
     cells.iloc[row] = bad
     frame = pd.DataFrame({"income": cells, "n": np.arange(60) % 7})
     quoted = rf"'income': 1 of 60 cells could not be read \(such as '{re.escape(bad)}' in row {100 + row}\)"
-    with pytest.warns(TableNote, match=quoted) as caught:
+    with pytest.warns(TableWarning, match=quoted) as caught:
         encoder = TableEncoder().fit(frame)
     assert len(caught) == 1
     expected = np.where(np.arange(60) == row, np.median(np.delete(values, row)), values)
-    with pytest.warns(TableNote, match=quoted):
+    with pytest.warns(TableWarning, match=quoted):
         np.testing.assert_array_equal(encoder.transform(frame)[:, 0], expected)
-    with pytest.warns(TableNote, match="such as 'later'"):
+    with pytest.warns(TableWarning, match="such as 'later'"):
         encoder.transform(pd.DataFrame({"income": [cells.iloc[5], "later"], "n": [1, 2]}))
     with pytest.raises(ArgumentError, match=r"'income' must hold numbers.*, but 60 of 60 cells are something else"):
         encoder.transform(frame.assign(income=[f"{value} lb" for value in values]))
@@ -470,7 +470,9 @@ def test_a_bad_cell_in_a_column_of_numbers_is_missing(bad, row, written):
 def test_marks_of_missing_cells_are_named():
     cells = [f"{i}.5" if i % 3 else "n.d." for i in range(60)]
     frame = pd.DataFrame({"a": cells, "b": [-999, *range(59)], "c": ["x", "N.D. ", "y"] * 20, "self": range(60)})
-    with pytest.warns(TableNote, match="'a' .*numbers but for 20 cells such as 'n.d.': .* in Python missing_values="):
+    with pytest.warns(
+        TableWarning, match="'a' .*numbers but for 20 cells such as 'n.d.': .* in Python missing_values="
+    ):
         TableEncoder(missing_values=["-999"]).fit(frame)
     encoder = TableEncoder(missing_values=["n.d.", "-999"], numeric=["self"])
     X = encoder.fit_transform(frame)
@@ -484,7 +486,7 @@ def test_marks_of_missing_cells_are_named():
 
 def test_columns_that_are_left_out_are_in_one_warning(frame):
     with pytest.warns(
-        TableNote, match=r"columns are left out: 'id' \(whole numbers 0 to 119.*, … \(. in all\)"
+        TableWarning, match=r"columns are left out: 'id' \(whole numbers 0 to 119.*, … \(. in all\)"
     ) as caught:
         encoder = TableEncoder(drop=["many", "story"]).fit(frame)
     assert len(caught) == 1

@@ -22,7 +22,7 @@ from clifford_rand_nn import (
     load_model,
     save_model,
 )
-from clifford_rand_nn.tables import TableEncoder, TableNote, choose_task, read_frame, table_model
+from clifford_rand_nn.tables import TableEncoder, TableWarning, choose_task, read_frame, table_model
 from clifford_rand_nn.tables.model import training_rows
 
 pd = pytest.importorskip("pandas")
@@ -76,7 +76,7 @@ def test_weights_and_groups_are_columns_or_arrays_and_no_features(frame):
 
 def test_rows_without_a_target_are_left_out_with_a_word(frame):
     some = frame.assign(buys=[None, *frame["buys"][1:]])
-    with pytest.warns(TableNote, match="the target is missing in 1 of 48 rows; they are left out"):
+    with pytest.warns(TableWarning, match="the target is missing in 1 of 48 rows; they are left out"):
         pipeline = table_model(some, "buys", estimator=LogisticRegression(), sample_weight="weight")
     whole = table_model(frame.iloc[1:], "buys", estimator=LogisticRegression(), sample_weight="weight")
     np.testing.assert_array_equal(pipeline["model"].coef_, whole["model"].coef_)
@@ -109,7 +109,7 @@ def test_a_table_needs_a_feature(frame):
 def test_the_encoder_is_fitted_anew_in_every_fold(frame):
     features = frame.drop(columns="buys").assign(city=["Rome"] + ["Oslo", "Bergen"] * 23 + ["Bern"])
     model = make_pipeline(TableEncoder(min_frequency=1), Ridge())
-    with pytest.warns(TableNote, match="was not in training"):
+    with pytest.warns(TableWarning, match="was not in training"):
         assert np.isfinite(cross_val_score(model, features, frame["buys"] == "yes", cv=3)).all()
 
 
@@ -130,7 +130,7 @@ def test_a_target_of_numbers_beside_marks_and_bad_cells_is_of_numbers():
     plain = LinearRegression().fit(frame[["x"]].drop([3, 40]), numbers)
     np.testing.assert_allclose(model.predict(frame).mean(), plain.predict(frame[["x"]]).mean())
     note = "the target 'y': 1 of 60 cells could not be read .such as '#DIV/0!' in row 3.; they"
-    with pytest.warns(TableNote, match=note):
+    with pytest.warns(TableWarning, match=note):
         rows = training_rows(frame.replace("-999", None), "y")
     np.testing.assert_array_equal(rows.target, numbers)
     assert rows.left_out == 2
@@ -344,7 +344,7 @@ def test_a_summary_names_every_column():
         }
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TableNote)
+        warnings.simplefilter("ignore", TableWarning)
         model = table_model(
             frame.assign(y=np.arange(n) % 2),
             "y",

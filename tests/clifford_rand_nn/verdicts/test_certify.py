@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -276,10 +277,11 @@ def test_one_output_has_at_most_two_neurons_of_a_pattern():
 
 def test_texts():
     proof = SimpleNamespace(loss="squared", beta=0.1)
-    verdict = Verdict(1.132, 1.0, 0.132, "of any width", 1.1, proof)
+    values = {"objective": 1.132, "lower_bound": 1.0, "excess": 0.132, "best_known_objective": 1.1}
+    verdict = Verdict(**values, scope="of any width", certificate=proof)
     assert str(verdict) == "at most 13.2 % above the best network of any width"
     assert "this says nothing about new rows" in verdict._repr_html_()
-    assert "no lower bound" in str(Verdict(1.0, 0.0, np.inf, "of any width", 1.0, proof))
+    assert "no lower bound" in str(replace(verdict, lower_bound=0.0, excess=np.inf))
 
 
 @pytest.mark.parametrize(
