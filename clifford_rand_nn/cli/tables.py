@@ -110,7 +110,7 @@ def named_errors(path: Path) -> Iterator[None]:
 
 
 def _read(path: Path, reading: Reading) -> Any:
-    frame = without_marks(read_frame(path, **reading.dialect), reading.kinds.get("missing", ()), reading.target)
+    frame = without_marks(read_frame(path, **reading.dialect), reading.kinds.get("missing_values", ()), reading.target)
     for note in frame.attrs.get("notes", ()):
         complain("note", f"{path}: {note}")
     if len(frame) == 0:

@@ -18,7 +18,7 @@ from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.sparse_rows import as_rows_or_csr
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class Gates:
     r"""``m`` hyperplanes :math:`\{x : h_i^T x + c_i = 0\}`; gate i is on at x when :math:`h_i^T x + c_i \ge 0`.
 

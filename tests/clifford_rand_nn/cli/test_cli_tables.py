@@ -53,9 +53,9 @@ def test_a_fit_says_what_columns_are_and_is_honest(folder):
     out = (folder / "printed.txt").read_text()
     words = " ".join(out.split())
     assert "columns 3 used" not in words  # the key is different in every row
-    assert "number 1 size" in words
-    assert "category 1 city" in words
-    assert "left out 1 key: " in words
+    assert "numeric 1 size" in words
+    assert "categorical 1 city" in words
+    assert "dropped 1 key: " in words
     assert "30 rows of test.parquet, some of them equal to training rows" in words  # in city, without a size
     assert "this says nothing about new rows" in words
     assert out.index("out-of-sample scores") < out.index("no measure of quality")
@@ -234,7 +234,8 @@ def test_every_kind_of_column_is_a_parameter_and_refused_for_numbers(name, tmp_p
     (parameter,) = kinds
     assert parameter in TableEncoder().get_params()
     reading = Reading("y", kinds=kinds)
-    with pytest.raises(ArgumentError, match=f"The '--{name}' parameter of clifford-rand must be left out for the NPZ"):
+    option = "--" + name.replace("_", "-")
+    with pytest.raises(ArgumentError, match=f"The '{option}' parameter of clifford-rand must be left out for the NPZ"):
         _refuse_kinds(tmp_path / "t.npz", reading)
-    assert one_line(ArgumentError(f"The {parameter!r} parameter of TableEncoder must be")) == f"--{name} must be"
+    assert one_line(ArgumentError(f"The {parameter!r} parameter of TableEncoder must be")) == f"{option} must be"
     assert name in _FOR_TABLES

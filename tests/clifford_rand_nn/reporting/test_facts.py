@@ -214,7 +214,7 @@ def test_page_text_and_warning_have_one_verdict(classified, difference, verdict,
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
     model, facts = classified
-    compared = replace(facts.left_out, difference=difference, error=0.02)
+    compared = replace(facts.left_out, difference=difference, std_error=0.02)
     facts = replace(facts, test=compared, seconds=1e3)  # nothing is fitted again for the page
     facts = replace(facts, warnings=tuple(score_warnings(facts)))
     assert ("linear_is_better" in codes(facts.warnings)) == (verdict == "worse")
