@@ -162,14 +162,16 @@ def table():
 def test_table_model_by_name_text_format_and_array(table):
     by_name = table_model(table, "level", order="day", estimator=ConvexNetworkRegressor(max_metric_iter=0))[-1]
     texts = table.assign(day=table["day"].dt.strftime("%d/%m/%Y"))
-    by_text = table_model(texts, "level", order="day", dates={"day": "%d/%m/%Y"}, estimator=by_name)[-1]
+    by_text = table_model(
+        texts, "level", order="day", encoder=TableEncoder(date={"day": "%d/%m/%Y"}), estimator=by_name
+    )[-1]
     array = table_model(table, "level", order=table["day"].to_numpy(), estimator=by_name)[-1]
     assert by_name.n_order_blocks_ == 10
     assert by_name.loo_score_ == by_text.loo_score_ == array.loo_score_
     assert by_name.loo_score_ < 0.6
     numbers = table.assign(day=np.arange(90)[np.argsort(np.argsort(table["day"]))])
-    left_out = table_model(numbers, "level", order="day", leave_out=["day"], estimator=by_name)
-    assert [column.kind for column in left_out[0].columns_] == ["left out", "number"]
+    left_out = table_model(numbers, "level", order="day", encoder=TableEncoder(drop=["day"]), estimator=by_name)
+    assert [column.kind for column in left_out[0].columns_] == ["dropped", "numeric"]
     assert left_out[-1].n_order_blocks_ == 10
 
 
@@ -201,7 +203,7 @@ def test_report_compares_on_the_same_blocks_and_files_keep_their_number(table, t
     model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y, order=order)
     facts = collect_facts(model, Rows(X, y, order=order))
     left = facts.left_out
-    assert left.how == "10 blocks of later rows, each predicted by a fit to the rows before it"
+    assert left.method == "10 blocks of later rows, each predicted by a fit to the rows before it"
     assert left.model.r2 == pytest.approx(model.loo_score_)
     assert left.linear_how == ""
     assert left.baseline_scores.r2 < 0

@@ -215,7 +215,7 @@ def test_a_pair_is_as_good_as_gates():
         np.testing.assert_array_equal(one.objectives, other.objectives)
     every = relu_path(X, y, "exhaustive", n_betas=3)
     assert "global" in every.scope
-    assert every.objectives[-1] < relu_path(X, y, pair, n_betas=3).bounds[-1]
+    assert every.objectives[-1] < relu_path(X, y, pair, n_betas=3).lower_bounds[-1]
 
 
 def test_no_more_gates_are_drawn_than_there_can_be_patterns():
