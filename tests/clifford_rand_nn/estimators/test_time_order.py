@@ -204,8 +204,8 @@ def test_report_compares_on_the_same_blocks_and_files_keep_their_number(table, t
     facts = collect_facts(model, Rows(X, y, order=order))
     left = facts.left_out
     assert left.method == "10 blocks of later rows, each predicted by a fit to the rows before it"
-    assert left.model.r2 == pytest.approx(model.loo_score_)
-    assert left.linear_how == ""
+    assert left.scores.r2 == pytest.approx(model.loo_score_)
+    assert left.linear_method == ""
     assert left.baseline_scores.r2 < 0
     assert "the next rows in time" in facts.intervals
     assert "blocks of later rows" in facts.intervals
