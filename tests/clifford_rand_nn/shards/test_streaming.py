@@ -175,11 +175,11 @@ def test_scores_of_classes_are_those_of_the_rows(shards, classifier):
     rows = X.astype("f4")
     said, sure = classifier.predict(rows), classifier.predict_proba(rows)
     wanted = score_classes(LABELS, said, classifier.classes_, sure, WEIGHTS)
-    for name in ("n", "accuracy", "balanced_accuracy", "log_loss", "brier"):
+    for name in ("n_rows", "accuracy", "balanced_accuracy", "log_loss", "brier"):
         assert getattr(found.scores, name) == pytest.approx(getattr(wanted, name), rel=1e-5)
     dull = DummyClassifier(strategy="prior").fit(X, LABELS, WEIGHTS)
     wanted = score_classes(LABELS, dull.predict(X), dull.classes_, dull.predict_proba(X), WEIGHTS)
-    for name in ("n", "accuracy", "balanced_accuracy", "log_loss", "brier"):
+    for name in ("n_rows", "accuracy", "balanced_accuracy", "log_loss", "brier"):
         assert getattr(found.baseline, name) == pytest.approx(getattr(wanted, name))
     np.testing.assert_array_equal(found.confusion, confusion(LABELS, said, classifier.classes_))
     assert found.recall[0] == pytest.approx(np.mean(said[LABELS == "ant"] == "ant"))
@@ -191,7 +191,7 @@ def test_a_label_that_the_model_does_not_know_counts_as_wrong(classifier):
     found = evaluate_shards(classifier, Shards(cut(X), cut(odd)))
     rows = X.astype("f4")
     wanted = score_classes(odd, classifier.predict(rows), classifier.classes_, classifier.predict_proba(rows))
-    assert found.unknown == 10
+    assert found.n_unknown_labels == 10
     assert found.scores.accuracy == wanted.accuracy
     assert found.scores.log_loss == pytest.approx(wanted.log_loss, rel=1e-5)
     assert found.scores.brier == pytest.approx(wanted.brier, rel=1e-5)
