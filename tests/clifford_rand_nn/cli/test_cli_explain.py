@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from clifford_rand_nn import ConvexNetworkClassifier, GatedReLURegressor, explain, load_model, save_model
+from clifford_rand_nn import ConvexNetworkClassifier, GatedReLURegressor, TableEncoder, explain, load_model, save_model
 from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.tables import table_model
 
@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
         train.dropna(subset="buys"),
         "buys",
         estimator=ConvexNetworkClassifier(max_metric_iter=0, beta=0.01),
-        min_frequency=1,
+        encoder=TableEncoder(min_frequency=1),
     )
     save_model(model, path / "model.npz")
     X = rng.standard_normal((30, 2))

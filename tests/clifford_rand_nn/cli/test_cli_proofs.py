@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from clifford_rand_nn import CrossProductLassoRegressor, save_model
+from clifford_rand_nn import CrossProductLassoRegressor, TableEncoder, save_model
 from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.tables import table_model
 
@@ -26,7 +26,7 @@ def run(tmp_path, monkeypatch):
     frame.loc[4, "goal"] = np.nan
     frame.to_csv("towns.csv", index=False)
     model = CrossProductLassoRegressor(beta=0.01, penalty="l2", subsample=50, random_state=0)
-    save_model(table_model(frame.dropna(), "goal", estimator=model, min_frequency=1), "towns.npz")
+    save_model(table_model(frame.dropna(), "goal", estimator=model, encoder=TableEncoder(min_frequency=1)), "towns.npz")
 
     def run(*arguments, code=0):
         result = CliRunner().invoke(app, list(map(str, arguments)))
