@@ -15,7 +15,6 @@ from .estimators.held_out import BetaScore as BetaScore
 from .estimators.lasso import CrossProductLassoClassifier as CrossProductLassoClassifier
 from .estimators.lasso import CrossProductLassoRegressor as CrossProductLassoRegressor
 from .estimators.network.classifier import ConvexNetworkClassifier as ConvexNetworkClassifier
-from .estimators.network.positive_targets import PositiveTargetRegressor as PositiveTargetRegressor
 from .estimators.network.regressor import ConvexNetworkRegressor as ConvexNetworkRegressor
 from .estimators.network.sparse_network import NeuronScore as NeuronScore
 from .estimators.relu import ConvexReLUClassifier as ConvexReLUClassifier

@@ -26,6 +26,7 @@ from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.quantile import Quantile
 from clifford_rand_nn.datafits.registry import as_loss, check_weights, encode_labels, encode_marks, has_delta
+from clifford_rand_nn.datafits.target_transform import NO_TRANSFORM, TargetTransform
 from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.problems.duality import EQUALITY_TOL, DualBound, rounding, stated_gap
 from clifford_rand_nn.proofs.export import MAX_OPERATIONS, PLANE_BITS, ROUNDING_BITS, exact_proof
@@ -83,6 +84,7 @@ class Certificate(Statement):
     huber_delta: float = 1.0
     sample_weight: Array | None = None
     quantile: float = 0.5  # of loss="quantile"
+    target_transform: TargetTransform = NO_TRANSFORM  # of targets, before the loss takes them
 
     def __post_init__(self) -> None:
         owner = "Certificate"
@@ -338,7 +340,10 @@ class Certificate(Statement):
 
     def _targets(self, y: NDArray[Any], owner: str) -> Array:
         if self.classes is None:
-            return np.asarray(as_real(y, "y", owner), dtype=np.float64).reshape(len(y), -1)
+            real = np.asarray(as_real(y, "y", owner), dtype=np.float64).reshape(len(y), -1)
+            if self.target_transform.name != "none" and not real.min(initial=0.0) >= 0:
+                raise fail("y", owner, "the training targets, ≥ 0", describe(f"targets from {real.min():.3g}"))
+            return self.target_transform.forward(real)
         if y.ndim == 2:
             if y.shape[1] != len(self.classes):
                 raise fail("y", owner, f"{len(self.classes)} labels a row", describe(f"{y.shape[1]}"))

@@ -202,7 +202,9 @@ class NetworkRegressor(R2ScoreMixin, ConvexNetwork):
         return out[:, 0] if self._target_ndim == 1 else out
 
     def _program(self, coverage: float | None) -> Program:
-        return regressor_program(self, network_program(self), self._target_ndim == 1)
+        network = network_program(self)
+        mean = apply("exp", network.outputs) if LOSSES[self.loss].is_log else network.outputs
+        return regressor_program(self, network, self._target_ndim == 1, mean)
 
 
 def _outputs(labels: NDArray[Any]) -> int:
@@ -254,11 +256,10 @@ def labels_program(model: Any, network: NetworkProgram, odds: Value) -> Program:
 
 
 def regressor_program(
-    model: Any, network: NetworkProgram, single: bool, ends: tuple[Value, Value] | None = None
+    model: Any, network: NetworkProgram, single: bool, mean: Value, ends: tuple[Value, Value] | None = None
 ) -> Program:
-    """Return the program of a regressor, with one target or several, and perhaps the ends of intervals (n, C)."""
+    """Return the program of a regressor of means (n, C), one target or several, perhaps with the ends of intervals."""
     results = {"outputs": network.outputs}
-    mean = apply("exp", network.outputs) if LOSSES[model.certificate_.loss].is_log else network.outputs
     named = [("predict", mean), *zip(("low", "high"), ends or (), strict=False)]
     results |= {name: apply("first", value) if single else value for name, value in named}
     return _program(model, network, results)

@@ -9,6 +9,7 @@ from clifford_rand._optional import require
 from clifford_rand._typing import Array
 from clifford_rand_nn._words import literal, shortened, some_of
 from clifford_rand_nn.datafits.registry import LOSSES
+from clifford_rand_nn.datafits.target_transform import NO_TRANSFORM
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.importance import error_measure
 from clifford_rand_nn.explanation.sums import GatedSum
@@ -18,6 +19,14 @@ _LOW = ((0.025, "unusually low"), (0.1, "low"))
 _TERMS = 4  # of a plane that are written
 _NAMED = 6  # training rows whose numbers are written
 _ROUNDING = 1e-12  # of the largest entry
+
+
+def output_scale(estimator: Any) -> str | None:
+    """Return what the outputs of a regressor are, where they are not in units of the target."""
+    if LOSSES[estimator.certificate_.loss].is_log:
+        return "log of the mean"
+    transform = getattr(estimator, "target_transform_", NO_TRANSFORM)
+    return None if transform.name == "none" else str(transform.formula)
 
 
 def towards(context: Context, output: int, amount: float) -> str:
@@ -177,9 +186,9 @@ def draw_prediction(row: Any, ax: Any, top: int) -> Any:
     classes = getattr(row.context.estimator, "classes_", None)
     if classes is None:
         about = "" if len(row.output_names) == 1 else f", {row.output_names[c]}"
-        is_log = LOSSES[row.context.estimator.certificate_.loss].is_log
-        title, unit = (f"exp({f:.4g})", "the logarithm") if is_log else (f"{f:.4g}", "units of the target")
-        ax.set(title=f"Prediction {title}{about}", xlabel=f"contribution, in {unit}")
+        scale = output_scale(row.context.estimator) or "units of the target"
+        shown = float(np.atleast_1d(row.predictions[0])[c])
+        ax.set(title=literal(f"Prediction {shown:.4g}{about}"), xlabel=literal(f"contribution, in {scale}"))
     else:
         up, down = (towards(row.context, c, sign) for sign in (1.0, -1.0))
         sure = "" if row.probabilities is None else f", probability {row.probabilities[0].max():.2f}"

@@ -7,7 +7,6 @@ import numpy as np
 from scipy.optimize import brentq
 
 from clifford_rand_nn._words import aligned, shortened
-from clifford_rand_nn.datafits.registry import LOSSES
 from clifford_rand_nn.explanation.context import Context, cell
 from clifford_rand_nn.explanation.importance import error_measure
 from clifford_rand_nn.explanation.phrases import (
@@ -15,6 +14,7 @@ from clifford_rand_nn.explanation.phrases import (
     in_a_column,
     largest,
     others_text,
+    output_scale,
     plane_text,
     rank_text,
     row_name,
@@ -162,8 +162,8 @@ def _prediction_lines(row: Any, c: int) -> list[str]:
     if classes is None:
         shown = np.atleast_1d(row.predictions[0])
         about = f" of {name}, of {len(shown)}" if len(shown) > 1 else ""
-        is_log = LOSSES[context.estimator.certificate_.loss].is_log
-        lines = [f"Prediction{about}: {float(shown[c]):.5g}{f', exp(output) of the output {f}' if is_log else ''}"]
+        scale = output_scale(context.estimator)
+        lines = [f"Prediction{about}: {float(shown[c]):.5g}{f'; output {f}, in {scale}' if scale else ''}"]
         if row.intervals is not None:
             low, high = row.intervals[0]
             lines.append(f"90 % interval: {low:.5g} to {high:.5g}")

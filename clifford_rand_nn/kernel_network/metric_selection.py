@@ -141,7 +141,7 @@ def compare_metrics(
 
     def trial(shape: str, number: int, after: _Judged, before: _Judged) -> Trial:
         wrong = 0.0 if mistakes is None else float(scale @ mistakes(after.predictions + mean, aim)) / len(judged)
-        gain, error = _gain(scale * (before.errors - after.errors), unit)
+        gain, error = mean_gain(scale * (before.errors - after.errors), unit)
         trials.append(Trial(shape, number, float(scale @ after.errors) / len(judged), wrong, gain, error, after.factor))
         return trials[-1]
 
@@ -215,7 +215,7 @@ class MetricComparison:
     def gains_on(self, other: "MetricComparison") -> bool:
         """Whether the error on held-out rows is less than that of another kernel by more than its standard error."""
         differences, units = other.best.errors - self.best.errors, self.belongs[self.taken[self.folds.judged]]
-        gain, error = _gain(self.folds.scale * differences, units)
+        gain, error = mean_gain(self.folds.scale * differences, units)
         return gain > _ERRORS[0] * error
 
     def selection(self) -> MetricSelection:
@@ -332,7 +332,7 @@ class _Folds:
         return None if self.weights is None else self.weights[rows] / self.weights[rows].mean()
 
 
-def _gain(differences: Array, units: NDArray[np.intp]) -> tuple[float, float]:
+def mean_gain(differences: Array, units: NDArray[np.intp]) -> tuple[float, float]:
     """Return the mean of differences and its standard error, those of one unit being one observation."""
     mean = float(differences.mean())
     # sandwich variance: rows of one unit are one observation

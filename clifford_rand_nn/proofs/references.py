@@ -46,6 +46,6 @@ class CsvTable:
             hint = "Leave the reference out: the proof then holds the numbers."
             raise fail("table", "Certificate.export", "a CSV file of numbers", describe(str(error)), hint) from error
         if not equal:
-            hint = "Encoded or standardized columns cannot be referred to; leave the reference out."
+            hint = "Encoded columns and transformed targets cannot be referred to; leave the reference out."
             raise fail("table", "Certificate.export", "the rows X and the targets y", describe("other numbers"), hint)
         return reference

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
+from clifford_rand_nn.datafits.target_transform import TargetTransform
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.kernel_network.metric_selection import Trial
@@ -86,8 +87,12 @@ def interval_text(model: Any, rows: str) -> str | None:
     wider = ", more where rows are few" if model.intervals_.shares.any() else ""
     varies = model.intervals_.noise_weights is not None
     at = " at the mean noise level, in proportion to that of the row elsewhere" if varies else ""
-    half = float(model.intervals_.quantile(0.9)[0])
-    return f"90 % of {rows} within ±{half:.4g} of the prediction{at}{wider}, estimated by {how}"
+    half, transform = float(model.intervals_.quantile(0.9)[0]), model.target_transform_
+    width = f"±{half:.4g} of the prediction"
+    if transform.name != "none":
+        low, high = (transform.quantile(transform.forward(transform.unit) + sign * half) for sign in (-1, 1))
+        width = f"{low:.4g} to {high:.4g} where the median is {transform.unit:.4g}"
+    return f"90 % of {rows} within {width}{at}{wider}, estimated by {how}"
 
 
 def problem_lines(model: Any) -> Lines:
@@ -120,7 +125,7 @@ def _candidates(model: Any) -> Lines:
 def choices(model: Any) -> tuple[Choice, ...]:
     """Return the parameters that a fit selected from the data; nothing for those that were given."""
     if hasattr(model, "loo_score_"):
-        return (*_scaling(model), *_network_beta(model), *_gates(model), *_loss(model))
+        return (*_scaling(model), *_network_beta(model), *_gates(model), *_loss(model), *_target_transform(model))
     return _finite(model)
 
 
@@ -205,6 +210,15 @@ def _loss(model: Any) -> list[Choice]:
     but = "; logistic has more wrong labels" if overruled else ""
     by = f"leave-one-out negative log-likelihood, {values}{but}"
     return [Choice("loss", model.loss_, " and ".join(losses), by)]
+
+
+def _target_transform(model: Any) -> list[Choice]:
+    scores = getattr(model, "target_transform_scores_", None)
+    if not scores:
+        return []
+    among = ", ".join(TargetTransform(score.name).formula.replace("/1)", ")") for score in scores)
+    by = f"leave-one-out squared error of y, {', '.join(f'{s.error:.3f} with {s.name}' for s in scores)}"
+    return [Choice("target", model.target_transform_.formula, among, by)]
 
 
 def _finite(model: Any) -> tuple[Choice, ...]:

@@ -10,6 +10,7 @@ from clifford_rand_nn._records import Arrays, agree, checked, number, plain, rec
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import as_loss
+from clifford_rand_nn.datafits.target_transform import NO_TRANSFORM, TARGET_TRANSFORMS, TargetTransform
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.estimators.network.sparse_network import NeuronScore
@@ -17,6 +18,7 @@ from clifford_rand_nn.estimators.network.unique_rows import MultilabelCalibratio
 from clifford_rand_nn.kernel_network.candidates import Candidate
 from clifford_rand_nn.kernel_network.intervals import Intervals
 from clifford_rand_nn.kernel_network.metric_selection import MetricSelection
+from clifford_rand_nn.kernel_network.target_transform_selection import TargetTransformScore
 from clifford_rand_nn.saved import parts
 from clifford_rand_nn.saved.networks import pack_neurons, read_neurons
 from clifford_rand_nn.shards.certificate import ShardCertificate
@@ -73,6 +75,8 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     else:
         if not is_sharded:
             arrays["loo_predictions"] = model.loo_predictions_
+        meta["target_transform"] = values_of(model.target_transform_)
+        meta["target_transform_scores"] = [values_of(score) for score in model.target_transform_scores_]
         if model.loss == "squared":
             meta["interval_scale"] = values_of(model.intervals_, arrays=arrays, prefix="interval_")["scale"]
     if vars(model)["_variance"] is not None:
@@ -142,6 +146,7 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
             classes=classes,
             sample_weight=weights,
             quantile=getattr(model, "quantile", 0.5),
+            target_transform=state.get("target_transform_", NO_TRANSFORM),
             **parts.proved(meta),
         )
     stalled = state["certificate_"].relative_gap > _REPORTED_GAP
@@ -221,7 +226,13 @@ def _read_classifier(
 
 
 def _read_regressor(arrays: Arrays, meta: dict[str, Any], ndim: int, outputs: int, n_rows: int) -> dict[str, Any]:
-    state: dict[str, Any] = {}
+    state: dict[str, Any] = {"target_transform_": NO_TRANSFORM}
+    if "target_transform" in meta:  # not in files of before
+        transform = state["target_transform_"] = record_of(TargetTransform, meta["target_transform"])
+        known = transform.name in TARGET_TRANSFORMS and transform.unit > 0 and transform.factor > 0
+        agree(known and (transform.name == "none" or outputs == 1), "the transformation of the target")
+    scores = meta.get("target_transform_scores", [])
+    state["target_transform_scores_"] = as_table([record_of(TargetTransformScore, values) for values in scores])
     if "shards" not in meta:
         predictions = state["loo_predictions_"] = arrays["loo_predictions"]
         agree(predictions.shape == ((n_rows,) if ndim == 1 else (n_rows, outputs)))

@@ -223,6 +223,10 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         return self.gates in ("optimized", "row_spanned") or self.n_neurons is not None
 
     @property
+    def _given_beta(self) -> float | None:
+        return None if isinstance(self.beta, str) else float(self.beta)
+
+    @property
     def _metric_iterations(self) -> int:
         return _MAX_METRIC_ITER if isinstance(self.max_metric_iter, str) else int(self.max_metric_iter)
 
@@ -318,7 +322,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         self.neuron_scores_: list[NeuronScore] | None = None
         self.spanning_rows_: list[NDArray[np.intp]] | None = None
         self.selection_certificate_: Certificate | None = None
-        beta = None if isinstance(self.beta, str) else float(self.beta)
+        beta = self._given_beta
         trained: Trained | TrainedSparseNetwork
         if self._finite:
             gates = "row_spanned" if self.gates == "row_spanned" else "optimized"
@@ -494,6 +498,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
 def settled(model: Any) -> Any:
     """Return an unfitted model without the options that the fit to all rows has decided."""
     fresh = clone(model)
+    if hasattr(model, "target_transform_"):
+        fresh.set_params(target_transform=model.target_transform_.name)
     if getattr(model, "metric_", True) is None and not model._finite:
         fresh.set_params(max_metric_iter=0, **({"loss": model.loss_} if hasattr(model, "loss_") else {}))
     return fresh

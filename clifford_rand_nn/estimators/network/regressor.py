@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
 from clifford_rand._checks import as_real, check_choice, check_number, describe, fail, refuse_unreal
@@ -16,13 +17,15 @@ from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.poisson import Poisson
 from clifford_rand_nn.datafits.quantile import Quantile, SmoothQuantile
 from clifford_rand_nn.datafits.registry import check_outputs
+from clifford_rand_nn.datafits.target_transform import TARGET_TRANSFORMS, TargetTransform
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
-from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut
+from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut, UniqueRows
 from clifford_rand_nn.estimators.rows import by_blocks, training_data
 from clifford_rand_nn.estimators.targets import network_program, regressor_program
-from clifford_rand_nn.export.program import Program
+from clifford_rand_nn.export.program import Program, apply
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.kernel_network.newton_path import STEPS, refit, seconds
+from clifford_rand_nn.kernel_network.target_transform_selection import compare_target_transforms
 from clifford_rand_nn.kernel_network.training import DECOMPOSED
 from clifford_rand_nn.problems.duality import exact_offsets, zero_sums
 from clifford_rand_nn.rescaling import Units
@@ -63,6 +66,7 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
 
     loss: str = "squared"
     quantile: float = 0.5
+    target_transform: str = "auto"
 
     _parts: ClassVar[dict[str, str]] = {
         "targets": """
@@ -80,10 +84,20 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
                 no `predict_interval`.
             quantile : float between 0 and 1, default 0.5
                 Of ``loss="quantile"``.
+            target_transform : {"auto", "none", "log", "log1p", "sqrt"}, default "auto"
+                What is fitted, of one target y ≥ 0 with the squared loss: y itself, log y, log(1 + y/mean) or its root;
+                see `TargetTransform`. "auto" takes the one whose leave-one-out squared error **of y** is less than that
+                of y itself by more than the standard error (`compare_target_transforms`), and "none" elsewhere.
+                `predict` returns means of y, which then are not negative, and `predict_interval` the quantiles;
+                ``network_``, ``certificate_``, ``candidates_`` and explanations are those of the transformed target.
             """,
         "classes": """
             intervals_ : Intervals
-                What `predict_interval` is made from.
+                What `predict_interval` is made from, in the scale of the transformed target.
+            target_transform_ : TargetTransform
+                The transformation, with what maps outputs back to means.
+            target_transform_scores_ : list of TargetTransformScore
+                What was compared, the first was taken; empty where nothing was.
             """,
     }
 
@@ -97,6 +111,8 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         kept, weights = self._weighted(rows, sample_weight)
         targets = as_real(np.asarray(values[kept], dtype=np.float64), "y", owner).reshape(int(kept.sum()), -1)
         ranks, is_squared, began = self._ranked(order, kept), self.loss == "squared", time.perf_counter()
+        transform = self._chosen_transform(rows[kept], targets, weights, self._grouped(groups, kept))
+        raw, targets = targets, transform.forward(targets)
         squares = targets if is_squared else self._gate_targets(targets, weights)
         units = Units.of(np.ones((1, 1)), squares, owner, intercept=True)
         data = Data(rows[kept], units.targets(squares), weights, self._grouped(groups, kept))
@@ -108,17 +124,23 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         if not units.plain:
             self._rescale(units, data._replace(targets=targets))
         variance, blocks = left.variance, None
+        f, own = units.level(out), None if weights is None else weights[judged]
+        transform = self.target_transform_ = transform.fitted(f[judged, 0], raw[judged, 0], own)
+        means, is_plain = transform.mean(f), transform.name == "none"
         if ranks is not None:
             later, beside = np.full(len(out), -1), {"sample_weight": sample_weight, "groups": groups}
             for block, held, model in self._fits_before(kept, rows, values, beside, ranks):
-                out[block] = units.targets(model.predict(held).reshape(len(block), -1))
+                means[block] = predicted = model.predict(held).reshape(len(block), -1)
+                if not is_plain:  # outputs, of which the model has another unit
+                    predicted = transform.forward(model.target_transform_.quantile(model._outputs(held)))
+                out[block] = units.targets(predicted)
                 later[block] = self.n_order_blocks_
             if self.n_order_blocks_:
                 judged, variance, blocks = later >= 0, None, later[later >= 0]
         mass = None if weights is None else weights[judged]
         self._set_left_out(kept, judged)
         self.loo_predictions_ = np.full((len(values), out.shape[1]), np.nan)
-        self.loo_predictions_[kept] = units.level(out)
+        self.loo_predictions_[kept] = means
         self.loo_predictions_ = self.loo_predictions_.reshape(values.shape)
         if not is_squared:
             self.__dict__.pop("intervals_", None)
@@ -131,8 +153,34 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         v, omega = (None if part is None else part[scored] for part in (variance, weights))
         self.intervals_ = fit_intervals(residuals[scored], v, omega, blocks, noise)
         self._keep_variance(bool(self.intervals_.shares.any()))
-        self.loo_score_ = r_squared(*about_means(data.targets[judged], out[judged], mass, blocks), mass)
+        truth, means = (data.targets, out) if is_plain else (raw / transform.unit, means / transform.unit)
+        self.loo_score_ = r_squared(*about_means(truth[judged], means[judged], mass, blocks), mass)
+        if not is_plain:
+            same = self.selection_certificate_ is self.certificate_
+            self.certificate_ = replace(self.certificate_, target_transform=transform)
+            if self.selection_certificate_ is not None:
+                other = replace(self.selection_certificate_, target_transform=transform)
+                self.selection_certificate_ = self.certificate_ if same else other
         return left.message
+
+    def _chosen_transform(
+        self, rows: Any, targets: Array, weights: Array | None, groups: NDArray[np.intp] | None
+    ) -> TargetTransform:
+        """Return the transformation that is given, or selected."""
+        self.target_transform_scores_: Any = []
+        name, y = self.target_transform, targets[:, 0]
+        fits = targets.shape[1] == 1 and bool(y.min() >= 0 < y.max()) and not (name == "log" and y.min() == 0)
+        if name == "auto":
+            if not fits or self.loss != "squared":
+                return TargetTransform()
+            problem = UniqueRows.of(Data(rows, targets, weights, groups)).problem
+            self.target_transform_scores_ = compare_target_transforms(problem, self._given_beta)
+            name = self.target_transform_scores_[0].name if self.target_transform_scores_ else "none"
+        elif name != "none" and not fits:
+            rule = f"one target {'> 0' if name == 'log' else '≥ 0, not all 0,'} for target_transform={name!r}"
+            value = f"shape {targets.shape}, from {y.min():.3g}"
+            raise fail("y", type(self).__name__, rule, describe(value), "Take another one, or 'auto'.")
+        return TargetTransform.of(name, y, weights)
 
     @property
     def _level(self) -> float | None:
@@ -144,6 +192,9 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         owner = type(self).__name__
         check_choice(self.loss, "loss", owner, ("squared", "poisson", "quantile"))
         check_number(self.quantile, "quantile", owner, "a number between 0 and 1", lambda level: 0 < level < 1)
+        check_choice(self.target_transform, "target_transform", owner, ("auto", *TARGET_TRANSFORMS))
+        if self.loss != "squared" and self.target_transform not in ("auto", "none"):
+            raise fail("target_transform", owner, f"'none' with loss={self.loss!r}", self.target_transform)
         if self.loss != "squared" and self._finite:
             raise fail("loss", owner, "'squared' for a finite network", self.loss, "Its neurons are chosen by squares.")
 
@@ -240,20 +291,24 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
             sums = by_blocks(lambda X: network.combined(X, both), rows, self._by_products)
             out, smoothed = np.split(sums, 2, axis=1)
             out = out + network.intercept
-        low, high = self.intervals_.interval(out, self._variance_at(rows), coverage, smoothed)
+        ends = self.intervals_.interval(out, self._variance_at(rows), coverage, smoothed)
+        out, (low, high) = self.target_transform_.mean(out), map(self.target_transform_.quantile, ends)
         return (out[:, 0], low[:, 0], high[:, 0]) if self._target_ndim == 1 else (out, low, high)
 
     def predict(self, X: Any) -> Array:
         """Predicted targets, (n,) or (n, outputs) as in `fit`: means, or with ``loss="quantile"`` that quantile."""
         rows = self._rows(X)
         out = self._outputs(rows)
-        out = np.exp(out) if self.loss == "poisson" else out
+        out = np.exp(out) if self.loss == "poisson" else self.target_transform_.mean(out)
         return out[:, 0] if self._target_ndim == 1 else out
 
     def _program(self, coverage: float | None) -> Program:
         network = network_program(self)
+        transform = self.target_transform_
+        mean = apply("exp", network.outputs) if self.loss == "poisson" else transform.mean(network.outputs)
         if coverage is None or self.loss != "squared":
-            return regressor_program(self, network, self._target_ndim == 1)
+            return regressor_program(self, network, self._target_ndim == 1, mean)
         kernel = None if network.kernel is None else network.kernel.matrix
         ends = self.intervals_.stated(network.outputs, self._stated_variance(network), coverage, kernel)
-        return regressor_program(self, network, self._target_ndim == 1, ends)
+        low, high = map(transform.quantile, ends)
+        return regressor_program(self, network, self._target_ndim == 1, mean, (low, high))

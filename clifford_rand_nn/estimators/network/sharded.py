@@ -14,6 +14,7 @@ from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import note, phase, reporting
 from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.datafits.registry import as_loss, labels_of
+from clifford_rand_nn.datafits.target_transform import TargetTransform
 from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.estimators.shards import (
     ShardPlanning,
@@ -113,6 +114,9 @@ class NetworkFit(ShardPlanning):
             raise fail(name, owner, "left out with shards", getattr(self, name), hint)
         if self.loss in ("poisson", "quantile"):
             raise fail("loss", owner, "'squared' with shards", self.loss, "Other losses take rows in memory.")
+        if getattr(self, "target_transform", "auto") not in ("auto", "none"):
+            hint = "Transformations take rows in memory."
+            raise fail("target_transform", owner, "'auto' or 'none' with shards", self.target_transform, hint)
         classify = hasattr(self, "class_weight")
         with as_engine(engine, shards, owner, self.max_memory) as runs:
             keeper, saved = opened_checkpoint(runs, checkpoint, belongs_to(self, shards, _FREE), owner)
@@ -120,7 +124,7 @@ class NetworkFit(ShardPlanning):
             facts = scan(runs, MAX_LANDMARKS + HELD, np.random.default_rng(0), classify, owner)
             loss = "logistic" if self.loss == "logistic" else "squared"
             targets = stored_targets(self, facts, as_loss(loss, owner))
-            beta = None if isinstance(self.beta, str) else float(self.beta)
+            beta = self._given_beta
             left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), SOONEST)
             choices = Choices(
                 beta, self._metric_iterations, wrong_class if classify else None, runs.agreed(left), self.max_memory
@@ -223,7 +227,8 @@ def _out_of_sample_attributes(trained: Trained, targets: Targets, shards: Shards
         assert y is not None
         intervals = fit_intervals(np.ldexp(truth - outputs, targets.exponent), None, weights)
         score = r_squared(truth, outputs, weights)
-        return {"_target_ndim": len(y.shape), "intervals_": intervals, "loo_score_": score}
+        plain = {"target_transform_": TargetTransform(), "target_transform_scores_": []}
+        return {"_target_ndim": len(y.shape), "intervals_": intervals, "loo_score_": score, **plain}
     index, loss = labels_of(truth), "logistic" if targets.loss.probabilistic else "squared"
     calibration = fit_calibration(outputs, index, len(targets.classes), weights)
     predicted = calibration.log_probabilities(outputs).argmax(axis=1)

@@ -112,6 +112,10 @@ def _estimators():
         if network:
             parameters.append({"gates": word("infinite")})
             fits.append(through(_predicted(name, n_neurons=3, beta=0.05), rows(X), y))
+        if name == "ConvexNetworkRegressor":
+            log = _predicted(name, max_metric_iter=0, target_transform="log")
+            fits.append(through(log, rows(X), targets(np.exp(Y)), weights(W)))
+            parameters.append({"target_transform": word("none")})
         if kind == "GatedReLU":
             infinite = _predicted(name, gates="infinite", penalty="ridge", beta=0.05)
             chosen = _predicted(name, n_gates=4, random_state=0, tol=1e-3, max_iter=200)
@@ -180,15 +184,6 @@ def _search(X, y, sample_weight=None, groups=None, **parameters):
 SEARCHED, CLASSES = Made(searched), Made(searched_classes)
 
 
-def _positive(X, y, sample_weight=None, groups=None, **parameters):
-    settings = {"regressor": nn.ConvexNetworkRegressor(max_metric_iter=0)} | parameters
-    return nn.PositiveTargetRegressor(**settings).fit(X, y, sample_weight, groups).predict(NEW)
-
-
-POSITIVE = np.exp(Y)
-TRANSFORMED = Made(lambda: nn.PositiveTargetRegressor(nn.ConvexNetworkRegressor(max_metric_iter=0)).fit(X, POSITIVE))
-
-
 HUBER = {"loss": "huber", "huber_delta": positive(1.0, missing="right")}
 FLOAT64, COVERAGE = word("float64", as_bytes="right"), share(0.8, missing="right")
 REGRESSOR, BINARY = made("ConvexNetworkRegressor"), made("GatedReLUClassifier")
@@ -255,17 +250,6 @@ CALLS = catalogue({
     "nn.BetaCV.decision_function nn.BetaCV.predict_proba": good(CLASSES, rows(NEW)),
     "nn.BetaCV.score": good(SEARCHED, rows(X, scale_1e300="other"), targets(Y, scale_1e300="other"), weights(W)),
     **_exports("BetaCV", SEARCHED, "cv"),
-    "nn.PositiveTargetRegressor": [
-        through(_positive, X, POSITIVE, transformation=word("log")),
-        through(_positive, X, POSITIVE, regressor=thing(Made(nn.ConvexNetworkRegressor), missing="right")),
-    ],
-    "nn.PositiveTargetRegressor.fit": through(_positive, rows(X), targets(POSITIVE), weights(W), groups(GROUPS)),
-    "nn.PositiveTargetRegressor.predict": good(TRANSFORMED, rows(NEW)),
-    "nn.PositiveTargetRegressor.predict_interval": good(TRANSFORMED, rows(NEW), share(0.8)),
-    "nn.PositiveTargetRegressor.score": through(
-        lambda X: TRANSFORMED.make().score(X, POSITIVE[: len(X)] if isinstance(X, Sized) else POSITIVE),
-        rows(X, transposed="left out", no_rows="left out", one_row="left out", scale_1e300="other"),
-    ),
     "nn.Certificate": through(lambda X, y: CERTIFICATE.make().verify(X, y).relative_gap, X, Y),
     "nn.Certificate.verify": good(CERTIFICATE, rows(X), targets(Y), weights(None)),
     "nn.Certificate.export": through(
