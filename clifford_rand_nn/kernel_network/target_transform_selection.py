@@ -14,6 +14,7 @@ from clifford_rand_nn.kernel_network.metric_selection import mean_gain
 
 _MAX_ROWS = 1500  # the decomposition of so many takes a second
 _FEWEST = 20  # rows: of fewer the standard error of a gain says little
+_LEAST_GAIN = 0.01  # of the error of y itself: for less, such as rounding of targets without a signal, y stays
 _N_BETAS = 20
 _SCALING = "soft"  # columns standardized, outliers clipped: as good as any for most tables
 
@@ -41,7 +42,7 @@ def compare_target_transforms(problem: Problem, beta: float | None) -> list[Targ
     On half of the rows, 500 to 1500, all are fitted with the same kernel, the Gaussian gates on standardized columns,
     which one eigendecomposition solves for every β and every transformation. Each has the β of its least leave-one-out
     squared error **of y**. The first of the list is the one to take: the best of those that gain more than the standard
-    error of their gain over y itself, or that.
+    error of their gain over y itself, and 1 % of its error, or that.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (200, 2))
@@ -50,9 +51,10 @@ def compare_target_transforms(problem: Problem, beta: float | None) -> list[Targ
     ['log', 'sqrt', 'none']
     """
     n = len(problem.targets)
-    if n < _FEWEST or is_constant(problem.targets).any():
-        return []
     part = problem.take(np.sort(spread_rows(n, min(screened_rows(n), _MAX_ROWS))))
+    is_one_group = part.groups is not None and part.groups.max() == 0
+    if n < _FEWEST or is_one_group or is_constant(part.targets).any():
+        return []
     y, weights = part.targets[:, 0], part.weights
     y = y / np.average(y, weights=weights)
     transforms = [TargetTransform.of(name, y, weights) for name in ("none", "log" if y.all() else "log1p", "sqrt")]
@@ -78,7 +80,7 @@ def compare_target_transforms(problem: Problem, beta: float | None) -> list[Targ
         gain, error = mean_gain(own * (squares[0] - each), units)
         score = TargetTransformScore(transform.name, float(own @ each) / len(y) / variance, error / variance)
         scores.append(score)
-        passed.append(transform.name == "none" or gain > error)
+        passed.append(transform.name == "none" or gain > max(error, _LEAST_GAIN * variance * scores[0].error))
     order = sorted(range(len(scores)), key=lambda k: (not passed[k], scores[k].error))
     return as_table([scores[k] for k in order])
 

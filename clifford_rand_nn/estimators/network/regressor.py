@@ -87,7 +87,7 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
             target_transform : {"auto", "none", "log", "log1p", "sqrt"}, default "auto"
                 What is fitted, of one target y ≥ 0 with the squared loss: y itself, log y, log(1 + y/mean) or its root;
                 see `TargetTransform`. "auto" takes the one whose leave-one-out squared error **of y** is less than that
-                of y itself by more than the standard error (`compare_target_transforms`), and "none" elsewhere.
+                of y itself by more than the standard error and 1 % (`compare_target_transforms`), "none" elsewhere.
                 `predict` returns means of y, which then are not negative, and `predict_interval` the quantiles;
                 ``network_``, ``certificate_``, ``candidates_`` and explanations are those of the transformed target.
             """,

@@ -96,6 +96,10 @@ def test_targets_with_noise_of_one_size_and_negative_or_several_ones_stay_as_the
         model = fitted(X, other)
         assert model.target_transform_.name == "none"
         assert model.target_transform_scores_ == []
+    noise = np.exp(rng.standard_normal(150))
+    assert fitted(rng.standard_normal((150, 2)), noise).target_transform_.name == "none"
+    with pytest.raises(ArgumentError, match="The 'groups' parameter of ConvexNetworkRegressor must be at least two"):
+        fitted(X, positive, groups=np.zeros(150))
 
 
 def test_the_comparison_is_that_of_networks_refitted_without_each_row():
