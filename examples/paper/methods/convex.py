@@ -194,9 +194,9 @@ class ConvexGated(SteppedMethod):
     def _sample(self, X: Array, y: Labels, seed: int) -> Gates:
         if not isinstance(self.gates, str):
             return self.gates(X, y, seed)
-        return sample_gates(
-            X, self.n_gates, self.gates, self.sketch_dim, self.bias, seed, y=y, sketch=self.sketch, mirror=self.mirror
-        )
+        names = ("sketch_dim", "bias", "sketch", "mirror")
+        options: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return sample_gates(X, self.n_gates, self.gates, random_state=seed, y=y, **options)
 
     def _solve(self, ready: _Prepared, beta: float, tol: float, start: Point | None) -> Result[Coefficients]:
         ready.problem.penalty.beta = beta

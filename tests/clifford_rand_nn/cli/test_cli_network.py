@@ -67,7 +67,7 @@ def test_classes_without_an_option(folder, monkeypatch):
     assert facts["solver"] == model.result_.reason
     assert facts["left_out"]["scores"]["log_loss"] == pytest.approx(model.calibration_.loss)
     assert [one["name"] for one in facts["selected"]][:3] == ["scaling", "constant feature", "beta"]
-    accuracies = [f"{facts['test'][model]['accuracy']:.4f}" for model in ("model", "linear", "simplest")]
+    accuracies = [f"{facts['test'][model]['accuracy']:.4f}" for model in ("scores", "linear_scores", "baseline_scores")]
     assert f"accuracy {' '.join(accuracies)}" in " ".join(out.split())
     board = " ".join(out.partition("leaderboard on the test set")[2].partition("selected from the data")[0].split())
     for standing in facts["test"]["leaderboard"]:

@@ -44,7 +44,10 @@ NETWORK = TwoLayerNetwork(np.ones((3, 2)), np.zeros(3), np.ones((3, 1)), np.zero
             "'gates' parameter of TwoLayerNetwork must be None",
         ),
         (lambda: replace(relu_path(X, Y, n_betas=2), networks=()), "'networks' parameter of RegularizationPath"),
-        (lambda: replace(relu_path(X, Y, n_betas=2), bounds=np.zeros(3)), "'bounds' parameter of RegularizationPath"),
+        (
+            lambda: replace(relu_path(X, Y, n_betas=2), lower_bounds=np.zeros(3)),
+            "'lower_bounds' parameter of RegularizationPath",
+        ),
     ],
 )
 def test_a_record_refuses_what_it_cannot_hold(make, message):

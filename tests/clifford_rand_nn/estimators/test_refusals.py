@@ -269,7 +269,7 @@ def test_integers_of_numpy_are_counted_with_as_integers_of_python():
 
 def test_rows_and_numbers_of_gates_are_checked():
     for rows in (X[:, :1], X.astype(str), X * np.nan, "text", np.ma.array(X, mask=X > 0)):
-        with pytest.raises(ArgumentError, match=r"^The 'X' parameter of Gates\.on must be"):
+        with pytest.raises(ArgumentError, match=r"^The 'X' parameter of Gates\.activations must be"):
             GATES.activations(rows)
     for index in (0.5, [9], "a", [[0]], [True]):
         with pytest.raises(ArgumentError, match=r"^The 'index' parameter of Gates\.take must be"):

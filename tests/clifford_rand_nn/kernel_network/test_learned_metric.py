@@ -19,7 +19,7 @@ from clifford_rand_nn.kernel_network.metric_frame import (
     outer_parts,
     spread,
 )
-from clifford_rand_nn.kernel_network.metric_selection import _gain, select_metric, wrong_class
+from clifford_rand_nn.kernel_network.metric_selection import mean_gain, select_metric, wrong_class
 
 
 def _made(n=80, d=5, C=2, seed=0):
@@ -244,9 +244,9 @@ def test_of_many_rows_some_are_taken(monkeypatch):
 
 def test_rows_of_a_group_are_one_observation():
     differences = np.random.default_rng(7).standard_normal(30)
-    mean, error = _gain(differences, np.arange(30))
+    mean, error = mean_gain(differences, np.arange(30))
     assert (mean, error) == pytest.approx((differences.mean(), differences.std(ddof=1) / np.sqrt(30)))
-    assert _gain(np.repeat(differences, 10), np.repeat(np.arange(30), 10)) == pytest.approx((mean, error))
+    assert mean_gain(np.repeat(differences, 10), np.repeat(np.arange(30), 10)) == pytest.approx((mean, error))
 
 
 @pytest.mark.parametrize("call", ["learn_frame", "select_metric"])

@@ -43,7 +43,7 @@ def check(found, X, y, **options):
     assert problem.objective(z) == pytest.approx(found.result.objective, rel=1e-9)
     np.testing.assert_allclose(problem.predictions(z), found.result.fitted, atol=1e-7 * np.abs(y).max())
     assert problem.dual_bound(found.result.fitted).value <= found.result.objective
-    assert found.bound <= found.result.objective * (1 + 1e-12)
+    assert found.lower_bound <= found.result.objective * (1 + 1e-12)
     return problem
 
 
@@ -56,7 +56,7 @@ def test_objective_never_rises_and_the_bound_covers_the_candidates(loss, bias, f
     assert len(found.gates) <= 5
     both = np.hstack([found.patterns, found.candidates.activations(X)])
     wide = Fista(tol=1e-4, max_iter=1000).solve(GatedReLUProblem(X, y, both, bias=bias, **options))
-    assert found.bound <= wide.objective * (1 + 1e-12)
+    assert found.lower_bound <= wide.objective * (1 + 1e-12)
 
 
 def test_bounds_become_tight_where_no_candidate_pays():
