@@ -187,8 +187,8 @@ def draw_prediction(row: Any, ax: Any, top: int) -> Any:
     if classes is None:
         about = "" if len(row.output_names) == 1 else f", {row.output_names[c]}"
         scale = output_scale(row.context.estimator) or "units of the target"
-        shown = float(np.atleast_1d(row.predictions[0])[c])
-        ax.set(title=literal(f"Prediction {shown:.4g}{about}"), xlabel=literal(f"contribution, in {scale}"))
+        predicted = float(np.atleast_1d(row.predictions[0])[c])
+        ax.set(title=literal(f"Prediction {predicted:.4g}{about}"), xlabel=literal(f"contribution, in {scale}"))
     else:
         up, down = (towards(row.context, c, sign) for sign in (1.0, -1.0))
         sure = "" if row.probabilities is None else f", probability {row.probabilities[0].max():.2f}"

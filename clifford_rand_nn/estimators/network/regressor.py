@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from clifford_rand._checks import as_real, check_choice, check_number, describe, fail, refuse_unreal
 from clifford_rand._typing import Array
+from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import phase
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.datafit import Datafit
@@ -174,7 +175,7 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
             if not fits or self.loss != "squared":
                 return TargetTransform()
             problem = UniqueRows.of(Data(rows, targets, weights, groups)).problem
-            self.target_transform_scores_ = compare_target_transforms(problem, self._given_beta)
+            self.target_transform_scores_ = as_table(compare_target_transforms(problem, self._given_beta))
             name = self.target_transform_scores_[0].name if self.target_transform_scores_ else "none"
         elif name != "none" and not fits:
             rule = f"one target {'> 0' if name == 'log' else '≥ 0, not all 0,'} for target_transform={name!r}"
