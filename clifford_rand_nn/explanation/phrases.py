@@ -22,11 +22,11 @@ _ROUNDING = 1e-12  # of the largest entry
 
 
 def output_scale(estimator: Any) -> str | None:
-    """Return what the outputs of a regressor are, where they are not in units of the target."""
+    """Return the scale of the outputs of a regressor, where they are not in units of the target."""
     if LOSSES[estimator.certificate_.loss].is_log:
-        return "log of the mean"
+        return "on the scale log(mean)"
     transform = getattr(estimator, "target_transform_", NO_TRANSFORM)
-    return None if transform.name == "none" else str(transform.formula)
+    return None if transform.name == "none" else f"on the scale {transform.formula}"
 
 
 def towards(context: Context, output: int, amount: float) -> str:
@@ -186,9 +186,9 @@ def draw_prediction(row: Any, ax: Any, top: int) -> Any:
     classes = getattr(row.context.estimator, "classes_", None)
     if classes is None:
         about = "" if len(row.output_names) == 1 else f", {row.output_names[c]}"
-        scale = output_scale(row.context.estimator) or "units of the target"
+        scale = output_scale(row.context.estimator) or "in units of the target"
         predicted = float(np.atleast_1d(row.predictions[0])[c])
-        ax.set(title=literal(f"Prediction {predicted:.4g}{about}"), xlabel=literal(f"contribution, in {scale}"))
+        ax.set(title=literal(f"Prediction {predicted:.4g}{about}"), xlabel=literal(f"contribution, {scale}"))
     else:
         up, down = (towards(row.context, c, sign) for sign in (1.0, -1.0))
         sure = "" if row.probabilities is None else f", probability {row.probabilities[0].max():.2f}"

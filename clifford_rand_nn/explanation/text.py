@@ -163,7 +163,7 @@ def _prediction_lines(row: Any, c: int) -> list[str]:
         shown = np.atleast_1d(row.predictions[0])
         about = f" of {name}, of {len(shown)}" if len(shown) > 1 else ""
         scale = output_scale(context.estimator)
-        lines = [f"Prediction{about}: {float(shown[c]):.5g}{f'; output {f}, in {scale}' if scale else ''}"]
+        lines = [f"Prediction{about}: {float(shown[c]):.5g}{f'; output {f}, {scale}' if scale else ''}"]
         if row.intervals is not None:
             low, high = row.intervals[0]
             lines.append(f"90 % interval: {low:.5g} to {high:.5g}")

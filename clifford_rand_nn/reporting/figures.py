@@ -166,7 +166,7 @@ def card(column: Distribution) -> Card:
     >>> column = Distribution("age", "numeric", 0.25, 3, edges=(0.0, 2.0, 4.0), counts=(1, 2), extent=(0.0, 4.0))
     >>> shown = card(column)
     >>> shown.about, shown.ends, shown.bins
-    ('number, 3 values, 25.0\xa0% missing', ('0', '4'), 'M0 40V20H95V40ZM96 40V0H191V40Z')
+    ('numeric, 3 values, 25.0\xa0% missing', ('0', '4'), 'M0 40V20H95V40ZM96 40V0H191V40Z')
     """
     parts = [column.kind]
     if column.edges or column.bars:

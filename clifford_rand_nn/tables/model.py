@@ -114,9 +114,9 @@ class TableModel(Pipeline):
         ...     model = table_model(frame, "buys")
         >>> model.summary()
         1 of 2 columns used, 2 features
-        column  type      features  missing  encoding              why
-        city    category  2                  2 categories one-hot  2 different texts
-        id      left out                                           whole numbers 0 to 39, each once: an identifier
+        column  type         features  missing  encoding              why
+        city    categorical  2                  2 categories one-hot  2 different texts
+        id      dropped                                               whole numbers 0 to 39, each once: an identifier
         >>> [column.name for column in model.summary().left_out]
         ['id']
         """

@@ -168,7 +168,7 @@ def test_predictions_are_means_in_every_format(tmp_path):
     np.testing.assert_array_equal(load_model(tmp_path / "model.npz").predict(X), model.predict(X))
     torch = pytest.importorskip("torch")
     np.testing.assert_allclose(model.to_torch()(torch.tensor(X)).detach().numpy().ravel(), model.predict(X))
-    assert "exp(output)" in str(explain(model, X[:1]))
+    assert "on the scale log(mean)" in str(explain(model, X[:1]))
 
 
 def test_what_it_does_not_take_is_refused_in_one_sentence(tmp_path):

@@ -191,7 +191,7 @@ def test_formats_predict_the_same(options, tmp_path):
     (found, *_) = session.run(None, {session.get_inputs()[0].name: X.astype(np.float32)})
     np.testing.assert_allclose(found.ravel(), model.predict(X), rtol=1e-4, atol=1e-4)
     text = str(explain(model, X[:1]))
-    assert ("exp(output)" in text) == (options["loss"] == "poisson")
+    assert ("on the scale log(mean)" in text) == (options["loss"] == "poisson")
 
 
 def test_what_is_not_there_is_refused_in_one_sentence(tmp_path):
