@@ -296,7 +296,7 @@ def test_the_command_writes_the_page(tmp_path):
     assert told["report_file"] == str(page)
     text = Page(page.read_text(encoding="utf-8")).text
     assert "70 rows of t.csv" in text
-    assert f"{100 * told['left_out']['model']['accuracy']:.1f}" in text
+    assert f"{100 * told['left_out']['scores']['accuracy']:.1f}" in text
 
 
 @pytest.fixture(scope="module")
