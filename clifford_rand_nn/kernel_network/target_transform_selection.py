@@ -12,6 +12,7 @@ from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.metric_selection import mean_gain
 
 _MAX_ROWS = 1500  # the decomposition of so many takes a second
+_FEW = 500  # rows, a tenth of a second: n take (n/500)³ as long, and with ``max_time`` a tenth of that at most
 _FEWEST = 20  # rows: of fewer the standard error of a gain says little
 _LEAST_GAIN = 0.01  # of the error of y itself: for less, such as rounding of targets without a signal, y stays
 _N_BETAS = 20
@@ -35,13 +36,16 @@ class TargetTransformScore(NamedTuple):
     standard_error: float
 
 
-def compare_target_transforms(problem: Problem, beta: float | None) -> list[TargetTransformScore]:
+def compare_target_transforms(
+    problem: Problem, beta: float | None, max_time: float | None = None
+) -> list[TargetTransformScore]:
     r"""Compare y itself, log y (log(1 + y/mean) where some are 0) and its square root, for targets (n, 1), y ≥ 0.
 
-    On half of the rows, 500 to 1500, all are fitted with the same kernel, the Gaussian gates on standardized columns,
-    which one eigendecomposition solves for every β and every transformation. Each has the β of its least leave-one-out
-    squared error **of y**. The first of the list is the one to take: the best of those that gain more than the standard
-    error of their gain over y itself, and 1 % of its error, or that.
+    On half of the rows, 500 to 1500, or as many as are solved in a tenth of ``max_time`` seconds, but 500, all are
+    fitted with the same kernel, the Gaussian gates on standardized columns: one eigendecomposition solves for every β
+    and every transformation. Each has the β of its least leave-one-out squared error **of y**. The first of the list is
+    the one to take: the best of those that gain more than the standard error of their gain over y itself, and 1 % of
+    its error, or that.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, (200, 2))
@@ -50,7 +54,8 @@ def compare_target_transforms(problem: Problem, beta: float | None) -> list[Targ
     'log'
     """
     n = len(problem.targets)
-    part = problem.take(np.sort(spread_rows(n, min(screened_rows(n), _MAX_ROWS))))
+    most = _MAX_ROWS if max_time is None else min(_MAX_ROWS, int(_FEW * max(1.0, max_time) ** (1 / 3)))
+    part = problem.take(np.sort(spread_rows(n, min(screened_rows(n), most))))
     is_one_group = part.groups is not None and part.groups.max() == 0
     if n < _FEWEST or is_one_group or is_constant(part.targets).any():
         return []

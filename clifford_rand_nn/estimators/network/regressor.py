@@ -175,7 +175,8 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
             if not fits or self.loss != "squared":
                 return TargetTransform()
             problem = UniqueRows.of(Data(rows, targets, weights, groups)).problem
-            self.target_transform_scores_ = as_table(compare_target_transforms(problem, self._given_beta))
+            scores = compare_target_transforms(problem, self._given_beta, self.max_time)
+            self.target_transform_scores_ = as_table(scores)
             name = self.target_transform_scores_[0].name if self.target_transform_scores_ else "none"
         elif name != "none" and not fits:
             rule = f"one target {'> 0' if name == 'log' else '≥ 0, not all 0,'} for target_transform={name!r}"

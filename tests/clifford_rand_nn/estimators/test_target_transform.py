@@ -132,6 +132,16 @@ def test_the_comparison_is_that_of_networks_refitted_without_each_row():
     assert scores["log"].standard_error == pytest.approx(expected, rel=1e-6)
 
 
+def test_a_limit_of_time_leaves_fewer_rows_to_compare(monkeypatch):
+    rng, taken = np.random.default_rng(11), []
+    X, y, _ = lognormal(2400, rng)
+    take = Problem.take
+    monkeypatch.setattr(Problem, "take", lambda problem, rows: taken.append(len(rows)) or take(problem, rows))
+    for max_time in (None, 8.0, 0.1):
+        compare_target_transforms(Problem(X, y[:, None]), 0.01, max_time)
+    assert taken == [1200, 1000, 500]
+
+
 def test_weights_are_so_many_rows_and_groups_and_order_reach_the_selection():
     rng = np.random.default_rng(6)
     X, y, _ = lognormal(80, rng)
