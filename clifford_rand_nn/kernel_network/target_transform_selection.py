@@ -11,7 +11,7 @@ from clifford_rand_nn.kernel_network.candidates import BIASES, Problem, is_const
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.metric_selection import mean_gain
 
-_MAX_ROWS = 1500  # the decomposition of so many takes a second
+_MAX_ROWS = 1000  # the decomposition of so many takes a third of a second, and 50 MB
 _FEW = 500  # rows, a tenth of a second: n take (n/500)³ as long, and with ``max_time`` a tenth of that at most
 _FEWEST = 20  # rows: of fewer the standard error of a gain says little
 _LEAST_GAIN = 0.01  # of the error of y itself: for less, such as rounding of targets without a signal, y stays
@@ -41,7 +41,7 @@ def compare_target_transforms(
 ) -> list[TargetTransformScore]:
     r"""Compare y itself, log y (log(1 + y/mean) where some are 0) and its square root, for targets (n, 1), y ≥ 0.
 
-    On half of the rows, 500 to 1500, or as many as are solved in a tenth of ``max_time`` seconds, but 500, all are
+    On half of the rows, 500 to 1000, or as many as are solved in a tenth of ``max_time`` seconds, but 500, all are
     fitted with the same kernel, the Gaussian gates on standardized columns: one eigendecomposition solves for every β
     and every transformation. Each has the β of its least leave-one-out squared error **of y**. The first of the list is
     the one to take: the best of those that gain more than the standard error of their gain over y itself, and 1 % of

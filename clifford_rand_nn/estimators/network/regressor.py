@@ -67,7 +67,7 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
 
     loss: str = "squared"
     quantile: float = 0.5
-    target_transform: str = "auto"
+    target_transform: str = "none"
 
     _parts: ClassVar[dict[str, str]] = {
         "targets": """
@@ -85,10 +85,11 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
                 no `predict_interval`.
             quantile : float between 0 and 1, default 0.5
                 Of ``loss="quantile"``.
-            target_transform : {"auto", "none", "log", "log1p", "sqrt"}, default "auto"
+            target_transform : {"none", "auto", "log", "log1p", "sqrt"}, default "none"
                 What is fitted, of one target y ≥ 0 with the squared loss: y itself, log y, log(1 + y/mean) or its root;
                 see `TargetTransform`. "auto" takes the one whose leave-one-out squared error **of y** is less than that
-                of y itself by more than the standard error and 1 % (`compare_target_transforms`), "none" elsewhere.
+                of y itself by more than the standard error and 1 % (`compare_target_transforms`), "none" elsewhere:
+                for one kernel without learned gates, which is why it is not the default.
                 `predict` returns means of y, which then are not negative, and `predict_interval` the quantiles;
                 ``network_``, ``certificate_``, ``candidates_`` and explanations are those of the transformed target.
             """,
