@@ -21,18 +21,23 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn.certified_values import Statement, dual_value, mean_loss, primal_value
+from clifford_rand_nn.certified_values import (
+    Statement,
+    dual_value,
+    in_units,
+    loss_of,
+    mean_loss,
+    primal_value,
+    with_values,
+)
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.quantile import Quantile
 from clifford_rand_nn.datafits.registry import as_loss, check_weights, encode_labels, encode_marks, has_delta
 from clifford_rand_nn.datafits.target_transform import NO_TRANSFORM, TargetTransform
 from clifford_rand_nn.kernel_network.standardization import RowSpan
-from clifford_rand_nn.problems.duality import EQUALITY_TOL, DualBound, rounding, stated_gap
+from clifford_rand_nn.problems.duality import EQUALITY_TOL, DualBound, rounding
 from clifford_rand_nn.proofs.export import MAX_OPERATIONS, PLANE_BITS, ROUNDING_BITS, exact_proof
 from clifford_rand_nn.proofs.rationals import double
-from clifford_rand_nn.proofs.references import CsvTable
-from clifford_rand_nn.rescaling import Units
+from clifford_rand_nn.proofs.references import CsvTable, csv_reference
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, check_bias, is_large_sparse
 
 
@@ -176,7 +181,7 @@ class Certificate(Statement):
         proof = self._proof(verified, data, targets, weights, max_operations)
         file = Path(path)
         if table is not None:
-            proof["data"] = table.stated(file.parent, proof["data"], self.classes is not None)
+            proof["data"] = csv_reference(table, file.parent, proof["data"], self.classes is not None)
         file.write_text(json.dumps(proof), encoding="utf-8")
         return verified._proved(proof)
 
@@ -222,9 +227,9 @@ class Certificate(Statement):
     @np.errstate(over="ignore", invalid="ignore")  # of other data than those of training, which are refused
     def _recomputed(self, data: Any, targets: Array, weights: Array, owner: str) -> "Certificate":
         """Return the certificate with objective, bound and gap by the plain formulas, of weights with mean 1."""
-        units, scaled, rows, targets = self._in_units(data, targets, owner)
+        units, scaled, rows, targets = in_units(self, data, targets, owner)
         primal = primal_value(scaled, rows, targets, weights)
-        zero = mean_loss(scaled.loss_function, 0 * targets, targets, weights)
+        zero = mean_loss(loss_of(scaled), 0 * targets, targets, weights)
         dual, theta = dual_value(scaled, rows, targets, weights)
         if not np.isfinite(primal) or not dual < np.inf:  # of other data nothing may be bounded: 0
             raise fail("X", owner, "the data of its training", describe("data of another size, by far"))
@@ -233,57 +238,7 @@ class Certificate(Statement):
             rule = f"the data of its training: no network is below the bound {dual:.8g} by more than {slack:.1e}"
             hint = "Either the data are others, or the bound is not one for this network."
             raise fail("X", owner, rule, describe(f"an objective of {primal:.8g}"), hint)
-        return self._with_values(units, primal, DualBound(dual, theta))
-
-    def of_its_network(self, X: Any, targets: Array, weights: Array | None, bound: bool = False) -> "Certificate":
-        """Return the certificate with the objective of the network itself, and if asked its bound, by plain formulas.
-
-        A solver's is that of its columns, which are exactly zero on the planes' own rows. Far from the origin double
-        precision holds no plane that is. Coefficients for columns of very different sizes are the solver's, in an
-        orthonormal basis of the rows, only to rounding. And the intercept of targets far from 0 is rounded to their
-        spacing. ``X`` are the rows that count, ``targets`` (n, C) as the loss takes them, ``weights`` (n,) of mean 1;
-        a ``bound`` prices a whole family.
-        """
-        units, scaled, rows, targets = self._in_units(X, targets, "Certificate")
-        weights = np.ones(len(targets)) if weights is None else weights
-        dual = dual_value(scaled, rows, targets, weights) if bound else DualBound(scaled.lower_bound, scaled.dual_point)
-        return self._with_values(units, primal_value(scaled, rows, targets, weights), dual)
-
-    def _with_values(self, units: Units, primal: float, bound: DualBound) -> "Certificate":
-        """Return the certificate with values and dual point found in units."""
-        dual, point = units.square(bound.value), np.ldexp(bound.theta, units.y)
-        gap = stated_gap(primal, bound.value)
-        return replace(self, objective=units.square(primal), lower_bound=dual, relative_gap=gap, dual_point=point)
-
-    def _in_units(self, X: Any, targets: Array, owner: str) -> tuple[Units, "Certificate", Any, Array]:
-        """Return units of the data, and in these the certificate, the rows and the targets."""
-        real_targets = targets if self.classes is None and self.loss_function.has_units else None
-        units = Units.of(X, real_targets, owner, self.fit_intercept)
-        if units.plain:
-            return units, self, X, targets
-        moved = targets if real_targets is None else units.targets(targets)
-        return units, self.rescaled(units.inverse()), units.rows(X), moved
-
-    def rescaled(self, units: Units) -> "Certificate":
-        """Return what the certificate of data in ``units`` says of the data as they are."""
-        claim, beta = self.claim, self.beta
-        standard = claim.standard if isinstance(claim, NetworkClaim) else None
-        there = units if standard is None else units._replace(x=0)  # standardized rows know no units
-        if not isinstance(claim, KernelClaim):  # whose rows are standardized too
-            squared = isinstance(claim, GatedClaim) and claim.squared
-            beta = there.inverse().beta(beta, squared, "Certificate")
-        claim = there.back(claim)
-        if standard is not None:
-            claim = claim._replace(standard=units.back(standard))
-        return replace(
-            self,
-            objective=units.square(self.objective),
-            lower_bound=units.square(self.lower_bound),
-            dual_point=np.ldexp(self.dual_point, units.y),
-            beta=beta,
-            claim=claim,
-            huber_delta=units.size(self.huber_delta),
-        )
+        return with_values(self, units, primal, DualBound(dual, theta))
 
     @np.errstate(over="ignore", invalid="ignore")
     def over_all_neurons(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "Certificate":
@@ -321,13 +276,6 @@ class Certificate(Statement):
             raise fail("X", owner, f"the training rows, of shape {shape}", describe(f"shape {data.shape}"))
         return data
 
-    @property
-    def loss_function(self) -> Loss:
-        """The loss, of as many classes as there are."""
-        loss = as_loss(self.loss, "Certificate", self.huber_delta if has_delta(self.loss) else None)
-        loss = replace(loss, quantile=self.quantile) if isinstance(loss, Quantile) else loss
-        return loss if self.classes is None else loss.of_classes(len(self.classes))
-
     def _weights(self, sample_weight: ArrayLike | None, owner: str) -> Array:
         used = len(self.dual_point)
         if sample_weight is None:
@@ -350,4 +298,4 @@ class Certificate(Statement):
             return encode_marks(y)
         if not np.isin(y, self.classes).all():
             raise fail("y", owner, "made of the training classes", describe("another label"))
-        return encode_labels(np.searchsorted(self.classes, y), len(self.classes), self.loss_function)[0]
+        return encode_labels(np.searchsorted(self.classes, y), len(self.classes), loss_of(self))[0]

@@ -1,15 +1,19 @@
-"""Objective and lower bound of a certificate: by the plain formulas from the data, and as text."""
+"""Objective and lower bound of a certificate: by the plain formulas from the data, in other units, and as text."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clifford_rand._typing import Array
 from clifford_rand.print_options import html_table
-from clifford_rand_nn.claims import GatedClaim
+from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.datafits.quantile import Quantile
+from clifford_rand_nn.datafits.registry import as_loss, has_delta
 from clifford_rand_nn.problems.duality import DualBound, stated_gap, zero_sums
+from clifford_rand_nn.rescaling import Units
 
 if TYPE_CHECKING:
     from clifford_rand_nn.certificates import Certificate
@@ -31,7 +35,7 @@ def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Arra
     The rounding error of an equality, :math:`e=1^TD_i\theta` or :math:`1^T\theta`, costs e times the bias of it,
     of the size of the targets. Biases of ReLU neurons add up to the intercept.
     """
-    n, claim, loss = len(targets), certificate.claim, certificate.loss_function
+    n, claim, loss = len(targets), certificate.claim, loss_of(certificate)
     columns = np.ones((n, int(certificate.fit_intercept)))
     if certificate.bias is True and isinstance(claim, GatedClaim):
         columns = np.column_stack([claim.gates.activations(X), columns])
@@ -54,7 +58,7 @@ def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Arra
 
 def primal_value(certificate: "Certificate", X: Any, targets: Array, weights: Array) -> float:
     """Return the objective of the network; predictions are added up exactly where their rounding matters."""
-    loss = certificate.loss_function
+    loss = loss_of(certificate)
     f, penalty = certificate.claim.predictions_and_penalty(X)
     primal = mean_loss(loss, f, targets, weights) + certificate.beta * penalty
     residual = loss.is_quadratic or loss.even  # of which the loss is a function
@@ -70,6 +74,70 @@ def primal_value(certificate: "Certificate", X: Any, targets: Array, weights: Ar
 def mean_loss(loss: Loss, f: Array, y: Array, weights: Array) -> float:
     """Return the mean loss, of weights with mean 1."""
     return float(np.mean(weights * loss.stated_value(f, y)))
+
+
+def loss_of(certificate: "Certificate") -> Loss:
+    """Return the loss of a certificate, of as many classes as there are."""
+    name = certificate.loss
+    loss = as_loss(name, "Certificate", certificate.huber_delta if has_delta(name) else None)
+    loss = replace(loss, quantile=certificate.quantile) if isinstance(loss, Quantile) else loss
+    return loss if certificate.classes is None else loss.of_classes(len(certificate.classes))
+
+
+def with_network_values(
+    certificate: "Certificate", X: Any, targets: Array, weights: Array | None, bound: bool = False
+) -> "Certificate":
+    """Return the certificate with the objective of the network itself, and if asked its bound, by plain formulas.
+
+    A solver's is that of its columns, which are exactly zero on the planes' own rows. Far from the origin double
+    precision holds no plane that is. Coefficients for columns of very different sizes are the solver's, in an
+    orthonormal basis of the rows, only to rounding. And the intercept of targets far from 0 is rounded to their
+    spacing. ``X`` are the rows that count, ``targets`` (n, C) as the loss takes them, ``weights`` (n,) of mean 1;
+    a ``bound`` prices a whole family.
+    """
+    units, scaled, rows, targets = in_units(certificate, X, targets, "Certificate")
+    weights = np.ones(len(targets)) if weights is None else weights
+    dual = dual_value(scaled, rows, targets, weights) if bound else DualBound(scaled.lower_bound, scaled.dual_point)
+    return with_values(certificate, units, primal_value(scaled, rows, targets, weights), dual)
+
+
+def with_values(certificate: "Certificate", units: Units, primal: float, bound: DualBound) -> "Certificate":
+    """Return the certificate with values and dual point found in units."""
+    dual, point = units.square(bound.value), np.ldexp(bound.theta, units.y)
+    gap = stated_gap(primal, bound.value)
+    return replace(certificate, objective=units.square(primal), lower_bound=dual, relative_gap=gap, dual_point=point)
+
+
+def in_units(certificate: "Certificate", X: Any, targets: Array, owner: str) -> tuple[Units, "Certificate", Any, Array]:
+    """Return units of the data, and in these the certificate, the rows and the targets."""
+    real_targets = targets if certificate.classes is None and loss_of(certificate).has_units else None
+    units = Units.of(X, real_targets, owner, certificate.fit_intercept)
+    if units.plain:
+        return units, certificate, X, targets
+    moved = targets if real_targets is None else units.targets(targets)
+    return units, rescaled(certificate, units.inverse()), units.rows(X), moved
+
+
+def rescaled(certificate: "Certificate", units: Units) -> "Certificate":
+    """Return what the certificate of data in ``units`` says of the data as they are."""
+    claim, beta = certificate.claim, certificate.beta
+    standard = claim.standard if isinstance(claim, NetworkClaim) else None
+    there = units if standard is None else units._replace(x=0)  # standardized rows know no units
+    if not isinstance(claim, KernelClaim):  # whose rows are standardized too
+        squared = isinstance(claim, GatedClaim) and claim.squared
+        beta = there.inverse().beta(beta, squared, "Certificate")
+    claim = there.back(claim)
+    if standard is not None:
+        claim = claim._replace(standard=units.back(standard))
+    return replace(
+        certificate,
+        objective=units.square(certificate.objective),
+        lower_bound=units.square(certificate.lower_bound),
+        dual_point=np.ldexp(certificate.dual_point, units.y),
+        beta=beta,
+        claim=claim,
+        huber_delta=units.size(certificate.huber_delta),
+    )
 
 
 class Statement:

@@ -7,16 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clifford_rand._checks import check_choice, check_instance, check_integer, check_positive, fail
+from clifford_rand._checks import check_choice, check_integer, check_positive, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns
+from clifford_rand_nn.gates.hyperplanes import (
+    ActivationPatterns,
+    Gates,
+    activation_patterns,
+    gates_without_incidence,
+)
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.pricing.gate_candidates import GatePrices, climbed, price_gates, removal_costs
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
 from clifford_rand_nn.solvers.base import Result, Status, explain
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateSolver
-from clifford_rand_nn.solvers.stopping import BestIterate, raise_held
+from clifford_rand_nn.solvers.stopping import BestIterate, as_interrupted, raise_held
 
 _SOLVER_TOL = 1e-5  # relative gap of an iteration; those worth having lower the objective by much more
 _NEW_SHARE = 0.5  # of the gates: added in an iteration; on text embeddings smaller shares were no better for the time
@@ -83,18 +88,19 @@ class Refinement:
         """Whether Ctrl-C ended it; the model is the best of the iterations before."""
         return self.status is Status.INTERRUPTED
 
-    def ended(self, status: Status) -> "Refinement":
-        """Return the refinement with another status, and the message that belongs to it."""
-        check_instance(status, Status, "status", "Refinement.ended", "a Status")
-        last, gap = self.history[-1], self.result.relative_gap
-        return replace(self, status=status, message=explain(status, len(self.history) - 1, last.seconds, gap))
-
     def __repr__(self) -> str:
         return (
             f"Refinement(objective={self.result.objective:.8g} from {self.history[0].objective:.8g}, "
             f"n_gates={len(self.gates)}, n_iter={len(self.history) - 1}, relative_gap={self.relative_gap:.1e}, "
             f"status={self.status.value!r})"
         )
+
+
+@as_interrupted.register
+def _(refinement: Refinement) -> Refinement:
+    status, last, gap = Status.INTERRUPTED, refinement.history[-1], refinement.result.relative_gap
+    message = explain(status, len(refinement.history) - 1, last.seconds, gap)
+    return replace(refinement, status=status, message=message)
 
 
 class _Model(NamedTuple):
@@ -288,7 +294,7 @@ class GateExchange:
             H, c = climbed(self.X, some.directions, some.offsets, theta, bias)
             margins = np.abs(self.X @ H + c)[self.X.any(axis=1) | bias]  # a row 0 is on, whatever the rounding
             clear = margins.min(axis=0, initial=np.inf) > _NEAR * margins.max(axis=0, initial=0.0)
-            higher = Gates.without_incidence(H[:, clear], c[clear], "refined")
+            higher = gates_without_incidence(H[:, clear], c[clear], "refined")
             fresh = activation_patterns(self.X, _joined(fresh.gates, higher))
         known = set(_keys(model.patterns))
         index = np.flatnonzero([key not in known for key in _keys(fresh.patterns)])
@@ -325,4 +331,4 @@ def _keys(patterns: NDArray[np.bool_]) -> list[bytes]:
 def _joined(a: Gates, b: Gates) -> Gates:
     """Gates of two sets, without the incidence that only cross products have."""
     H, c = np.hstack([a.directions, b.directions]), np.concatenate([a.offsets, b.offsets])
-    return Gates.without_incidence(H, c, "refined")
+    return gates_without_incidence(H, c, "refined")

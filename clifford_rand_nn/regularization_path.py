@@ -14,7 +14,6 @@ from clifford_rand._checks import (
     check_bool,
     check_choice,
     check_fits,
-    check_instance,
     check_integer,
     check_number,
     describe,
@@ -29,7 +28,7 @@ from clifford_rand_nn.problems.duality import Centered, stated_gap
 from clifford_rand_nn.problems.gated import GATED_PENALTIES, Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.dispatch import AutoSolver
-from clifford_rand_nn.solvers.stopping import BestIterate, handed_over, held
+from clifford_rand_nn.solvers.stopping import BestIterate, as_interrupted, handed_over, held
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -149,36 +148,6 @@ class RegularizationPath:
             ):
                 raise fail(name, owner, f"a tuple of {n} of {kind.__name__}, one for each beta", values)
 
-    @classmethod
-    def of(
-        cls,
-        walk: "Walk",
-        beta_max: float,
-        networks: Sequence[TwoLayerNetwork],
-        scope: str,
-        centered: Centered,
-        breakpoints: Array | None = None,
-    ) -> "RegularizationPath":
-        """Return the path of a walk, whose solutions for centered targets are these networks."""
-        results = walk.results
-        raised = [centered.back(network.b2, result.fitted) for network, result in zip(networks, results, strict=True)]
-        objectives = np.array([result.objective for result in results])
-        bounds = np.maximum(objectives - [result.duality_gap for result in results], 0.0)
-        objectives = objectives + [change for _, change in raised]
-        return cls(
-            betas=walk.betas[: len(results)],
-            beta_max=beta_max,
-            networks=tuple(replace(network, b2=b2) for network, (b2, _) in zip(networks, raised, strict=True)),
-            objectives=objectives,
-            lower_bounds=bounds,
-            relative_gaps=np.array(list(map(stated_gap, objectives, bounds))),
-            statuses=tuple(result.status for result in results),
-            scope=scope,
-            breakpoints=breakpoints,
-            status=walk.status,
-            message=walk.message,
-        )
-
     @property
     def n_neurons(self) -> NDArray[np.intp]:
         """Number of neurons at each beta."""
@@ -187,11 +156,6 @@ class RegularizationPath:
     def predict(self, X: Any) -> Array:
         """Return the outputs of every network: (B, n), or (B, n, C) for several outputs."""
         return np.stack([network.predict(X) for network in self.networks])
-
-    def ended(self, status: Status) -> "RegularizationPath":
-        """Return the path with another status, which came after its last beta."""
-        check_instance(status, Status, "status", "RegularizationPath.ended", "a Status")
-        return replace(self, status=status, message=_end_message(status, len(self), len(self)))
 
     def __len__(self) -> int:
         return len(self.betas)
@@ -202,6 +166,12 @@ class RegularizationPath:
             f"{self.n_neurons.min()} to {self.n_neurons.max()} neurons, relative gaps ≤ {self.relative_gaps.max():.1e} "
             f"{self.scope}{f', {self.message}' if self.message else ''})"
         )
+
+
+@as_interrupted.register
+def _(path: RegularizationPath) -> RegularizationPath:
+    n = len(path)
+    return replace(path, status=Status.INTERRUPTED, message=_end_message(Status.INTERRUPTED, n, n))
 
 
 class Walk(NamedTuple):
@@ -219,6 +189,35 @@ class Walk(NamedTuple):
             missed = [result.status for result in results if not result.converged]
             return cls(betas, results, missed[0] if missed else Status.OPTIMAL, "")
         return cls(betas, results, ended, _end_message(ended, len(results), len(betas)))
+
+
+def path_of(
+    walk: Walk,
+    beta_max: float,
+    networks: Sequence[TwoLayerNetwork],
+    scope: str,
+    centered: Centered,
+    breakpoints: Array | None = None,
+) -> RegularizationPath:
+    """Return the path of a walk, whose solutions for centered targets are these networks."""
+    results = walk.results
+    raised = [centered.back(network.b2, result.fitted) for network, result in zip(networks, results, strict=True)]
+    objectives = np.array([result.objective for result in results])
+    bounds = np.maximum(objectives - [result.duality_gap for result in results], 0.0)
+    objectives = objectives + [change for _, change in raised]
+    return RegularizationPath(
+        betas=walk.betas[: len(results)],
+        beta_max=beta_max,
+        networks=tuple(replace(network, b2=b2) for network, (b2, _) in zip(networks, raised, strict=True)),
+        objectives=objectives,
+        lower_bounds=bounds,
+        relative_gaps=np.array(list(map(stated_gap, objectives, bounds))),
+        statuses=tuple(result.status for result in results),
+        scope=scope,
+        breakpoints=breakpoints,
+        status=walk.status,
+        message=walk.message,
+    )
 
 
 def _end_message(ended: Status, reached: int, of: int) -> str:
@@ -324,4 +323,4 @@ def gated_path(
 
     walk = walked(settings.grid(top, owner), limits.after(time.perf_counter() - began), solve)
     networks = [TwoLayerNetwork.from_gated(result.coefficients, kept) for result in walk.results]
-    return RegularizationPath.of(walk, top, networks, f"over the {len(kept)} patterns", centered)
+    return path_of(walk, top, networks, f"over the {len(kept)} patterns", centered)

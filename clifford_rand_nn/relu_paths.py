@@ -21,7 +21,14 @@ from clifford_rand_nn.problems.duality import Centered, constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.problems.relu import RELU_PENALTIES
 from clifford_rand_nn.pruning import pruned
-from clifford_rand_nn.regularization_path import PathSettings, RegularizationPath, Walk, path_function, walked
+from clifford_rand_nn.regularization_path import (
+    PathSettings,
+    RegularizationPath,
+    Walk,
+    path_function,
+    path_of,
+    walked,
+)
 from clifford_rand_nn.solvers.base import Limits, Result
 from clifford_rand_nn.solvers.lasso.path import DistinctRows, solution_at
 from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
@@ -192,7 +199,7 @@ def _exact(
         networks.append(TwoLayerNetwork.from_neurons(solution, dictionary.p))
     walk = Walk.over(betas, results, exact.status if exact.status.ends_all else None)
     scope = Family.of(dictionary).pricer(rows.X).scope
-    return RegularizationPath.of(walk, top, networks, scope, centered, exact.betas)
+    return path_of(walk, top, networks, scope, centered, exact.betas)
 
 
 def beta_max_over(
@@ -247,4 +254,4 @@ def _by_columns(
 
     walk = walked(settings.grid(top, owner), limits.after(time.perf_counter() - began), solve)
     networks = [TwoLayerNetwork.from_neurons(result.coefficients, family.p) for result in walk.results]
-    return RegularizationPath.of(walk, top, networks, pricer.scope, centered)
+    return path_of(walk, top, networks, pricer.scope, centered)

@@ -16,7 +16,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import phase, reporting, step_callback
 from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.certified_values import proved
+from clifford_rand_nn.certified_values import proved, with_network_values
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import has_delta, split_weights
@@ -26,14 +26,14 @@ from clifford_rand_nn.estimators.planning import RowPlanning
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, new_rows
 from clifford_rand_nn.estimators.task import RescaledFit, Task, WarmStart
 from clifford_rand_nn.gates.enumeration import deadline
-from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.gates.hyperplanes import Gates, gates_without_incidence
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
 from clifford_rand_nn.problems.coordinates import CsrRows
 from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.relu_paths import FIRST_SHARE
-from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits
+from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits, with_status
 from clifford_rand_nn.solvers.stopping import Interrupts, unless_interrupted
 from clifford_rand_nn.sparse_rows import Bias, bias_feature, check_bias, is_wide_sparse, with_feature
 
@@ -94,7 +94,7 @@ class ConvexNetwork(RowPlanning, RescaledFit):
                 self._take_from(scaled, units)
                 if units.offset:  # the intercept was rounded
                     proof: Certificate = vars(self)["certificate_"]
-                    self.certificate_ = proof.of_its_network(task.X, task.targets, task.weights)
+                    self.certificate_ = with_network_values(proof, task.X, task.targets, task.weights)
         if interrupts.held:
             self._end(Status.INTERRUPTED)
         return self
@@ -271,7 +271,7 @@ class ConvexNetwork(RowPlanning, RescaledFit):
 
     def _set_network(self, network: TwoLayerNetwork, method: str) -> None:
         """Set what describes a ReLU network: each neuron is a gate of its own."""
-        self.gates_ = Gates.without_incidence(np.ascontiguousarray(network.W1.T), network.b1, method)
+        self.gates_ = gates_without_incidence(np.ascontiguousarray(network.W1.T), network.b1, method)
         coef = np.einsum("mc,md->cmd", network.w2, network.W1)
         self._set_weights(network, coef, network.w2.T * network.b1, network.b2)
 
@@ -304,7 +304,7 @@ class ConvexNetwork(RowPlanning, RescaledFit):
         message = "" if result.converged else result.message
         lost = task.loses_bound(result, None if self.penalty == "ridge" else self.beta_, self.fit_intercept)
         if lost or task.loses_objective(claim, result):
-            self.certificate_ = self.certificate_.of_its_network(task.X, task.targets, task.weights, lost)
+            self.certificate_ = with_network_values(self.certificate_, task.X, task.targets, task.weights, lost)
             recomputed, datafit = self.certificate_, task.datafit(type(self).__name__, self._own_delta)
             gap = relative_gap(datafit, recomputed.objective, recomputed.lower_bound)
             if not message and gap > _ROUNDED * max(self._tolerance(), result.relative_gap):
@@ -321,7 +321,7 @@ class ConvexNetwork(RowPlanning, RescaledFit):
 
     def _end(self, status: Status) -> None:
         """Take another status, which came after the solver's end."""
-        self.result_ = self.result_.ended(status)
+        self.result_ = with_status(self.result_, status)
         self._warn(self.result_.message, 4)
 
     def _warn(self, message: str, level: int) -> None:

@@ -26,7 +26,7 @@ from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import GATED_PENALTIES, Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.refinement import refine_gates
 from clifford_rand_nn.rescaling import Units
-from clifford_rand_nn.solvers.base import Result, Status
+from clifford_rand_nn.solvers.base import Result, Status, with_status
 from clifford_rand_nn.solvers.dispatch import AutoSolver, expected_cost, expected_seconds
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gram.newton import GramNewton
@@ -259,11 +259,11 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         """Return the last solution of a refinement that an interrupt or the time ended; None if there is time left."""
         seconds = task.seconds
         if refined.status in (Status.INTERRUPTED, Status.MAX_MEMORY):
-            return refined.result.ended(refined.status, seconds=seconds)
+            return with_status(refined.result, refined.status, seconds=seconds)
         if self.max_time is None or seconds < self.max_time:
             return None
         reached = refined.result.relative_gap <= self._tolerance()
-        return refined.result.ended(Status.OPTIMAL if reached else Status.MAX_TIME, seconds=seconds)
+        return with_status(refined.result, Status.OPTIMAL if reached else Status.MAX_TIME, seconds=seconds)
 
     def _beta_max(self, task: Task) -> float:
         if self._infinite:

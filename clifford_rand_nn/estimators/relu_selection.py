@@ -15,7 +15,7 @@ from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.held_out import chosen_beta
 from clifford_rand_nn.estimators.task import Task, WarmStart
-from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.gates.hyperplanes import Gates, gates_without_incidence
 from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
@@ -23,7 +23,7 @@ from clifford_rand_nn.problems.duality import constant_columns
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
-from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.solvers.base import Result, with_status
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.lasso.working_set import solved_master
 from clifford_rand_nn.solvers.stopping import unless_interrupted
@@ -148,7 +148,7 @@ def at_least(result: Result[WeightedNeurons], neurons: Neurons, problem: LassoPr
     """Return the best network of some neurons where the solver ended before it had a better one."""
     own = solved_master(problem, None, _OWN, None)  # a second at most, and more than time buys otherwise
     if own.interrupted:
-        result = result.ended(own.status)
+        result = with_status(result, own.status)
     if not own.objective < result.objective:
         return result
     bound = result.objective - result.duality_gap
@@ -247,7 +247,7 @@ def _model(owner: Any, task: Task) -> Any:
     d = task.X.shape[1]
     kind: Any = _LinearRegressor if task.classes is None else _LinearClassifier
     options = {name: getattr(owner, name) for name in ("bias", "fit_intercept", "max_time", "max_memory")}
-    always = Gates.without_incidence(np.zeros((d, 1)), np.ones(1), "given")
+    always = gates_without_incidence(np.zeros((d, 1)), np.ones(1), "given")
     loss = "logistic" if owner.loss == "auto" else owner.loss
     model = kind(penalty="ridge", gates=always, loss=loss, tol=_LINEAR_TOL, random_state=0, **options)
     if task.classes is None:

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
+from clifford_rand_nn.certified_values import rescaled
 from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
@@ -144,7 +145,7 @@ class RescaledFit(Parameters):
             elif name == "intercept_":
                 value = units.level(value)
             elif name == "certificate_":
-                value = value.rescaled(units)
+                value = rescaled(value, units)
             elif not isinstance(value, int | str | np.ndarray | None):  # steps, patterns, rows
                 value = (drawn if name == "dictionary_" else units).back(value)
             setattr(self, name, value)

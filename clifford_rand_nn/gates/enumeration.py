@@ -12,7 +12,13 @@ import numpy as np
 from clifford_rand._checks import as_rows, check_choice, check_integer, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.gates.arrangement import distinct, half_of_the_chambers, reduce_rows
-from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns, as_gates
+from clifford_rand_nn.gates.hyperplanes import (
+    ActivationPatterns,
+    Gates,
+    activation_patterns,
+    as_gates,
+    gates_without_incidence,
+)
 from clifford_rand_nn.gates.sampling import METHODS
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -152,7 +158,7 @@ def _every(
     max_patterns = check_integer(max_patterns, "max_patterns", owner)
     reduced, cut = reduce_rows(data, bias), ""
     if reduced.rank == 0:  # all rows are zero, without bias: on for every gate
-        none = Gates.without_incidence(np.zeros((data.shape[1], 1)), np.zeros(1), "exhaustive")
+        none = gates_without_incidence(np.zeros((data.shape[1], 1)), np.zeros(1), "exhaustive")
         return ActivationPatterns(none.activations(data), none)
     if reduced.rank <= 2:  # a sort: the count is known as soon as the bound
         W = half_of_the_chambers(reduced.unit, reduced.error) if reduced.rank == 2 else reduced.unit[:1].T
@@ -203,7 +209,7 @@ def _ordered(X: Array, H: Array, c: Array, still: NDArray[np.bool_]) -> Activati
     on = np.concatenate([on, ~on], axis=1)
     on[still] = True
     order = np.lexsort(np.packbits(on, axis=0)[::-1])
-    gates = Gates.without_incidence(np.ascontiguousarray(H[:, order]), c[order], "exhaustive")
+    gates = gates_without_incidence(np.ascontiguousarray(H[:, order]), c[order], "exhaustive")
     return ActivationPatterns(on[:, order], gates)
 
 

@@ -86,14 +86,7 @@ class Gates:
         c = np.zeros(m) if offsets is None else np.asarray(as_real(offsets, "offsets", owner), dtype=np.float64)
         if c.shape != (m,):
             raise fail("offsets", owner, f"of shape ({m},), one per direction", describe(f"shape {c.shape}"))
-        return cls.without_incidence(H, c, "given")
-
-    @classmethod
-    def without_incidence(cls, directions: NDArray[Any], offsets: NDArray[Any], method: str) -> "Gates":
-        """Gates that pass through no row in particular."""
-        m = offsets.size
-        none = np.zeros((m, 0), dtype=np.intp)
-        return cls(directions, offsets, none, none.astype(bool), np.zeros(m, dtype=np.intp), method)
+        return gates_without_incidence(H, c, "given")
 
     def __len__(self) -> int:
         return int(self.offsets.size)
@@ -138,6 +131,13 @@ class Gates:
         return f"Gates(m={len(self)}, d={self.d}, method={self.method!r}{sketch}{notes})"
 
 
+def gates_without_incidence(directions: NDArray[Any], offsets: NDArray[Any], method: str) -> Gates:
+    """Return gates that pass through no row in particular."""
+    m = offsets.size
+    none = np.zeros((m, 0), dtype=np.intp)
+    return Gates(directions, offsets, none, none.astype(bool), np.zeros(m, dtype=np.intp), method)
+
+
 def as_gates(gates: Any, d: int, owner: str, also: str = "") -> Gates:
     """Return gates in dimension d: `Gates`, or a pair (directions (d, m), offsets (m,)).
 
@@ -169,7 +169,7 @@ def with_linear_gate(gates: Gates) -> Gates:
     """
     if not isinstance(gates, Gates):
         raise fail("gates", "with_linear_gate", "Gates", gates)
-    linear = Gates.without_incidence(np.zeros((gates.d, 1)), np.ones(1), "given")
+    linear = gates_without_incidence(np.zeros((gates.d, 1)), np.ones(1), "given")
     return joined_gates([gates, linear], known=gates)
 
 
@@ -300,7 +300,7 @@ def fitted_gates(
     C = Z.T @ (share[:, None] * Z)
     size = float(np.trace(C)) / d
     if size == 0:
-        return Gates.without_incidence(np.zeros((d, 0)), np.zeros(0), "fitted")
+        return gates_without_incidence(np.zeros((d, 0)), np.zeros(0), "fitted")
     towards = Z.T @ (share[:, None] * T)
     # (C + s tr(C)/d I) w = Zᵀ diag(ω) T
     W = np.hstack([np.linalg.solve(C + s * size * np.eye(d), towards) for s in shares])
@@ -327,7 +327,7 @@ def planes_of(
     exact = (near == 0) & (not bias)  # a row 0 is on a central plane, however it is summed
     some &= ((np.abs(X @ W + c) > _CLEAR * near) | exact).all(axis=0)
     W, c = W[:, some], c[some]
-    return Gates.without_incidence(np.hstack([W, -W]), np.concatenate([c, -c]), "fitted")
+    return gates_without_incidence(np.hstack([W, -W]), np.concatenate([c, -c]), "fitted")
 
 
 def fitted_neurons(gates: Gates, p: int, feature: float | None, bias: bool, k: int) -> Neurons:

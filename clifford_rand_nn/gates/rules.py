@@ -12,7 +12,7 @@ from clifford_rand.crossproduct.exact import cross_log, cross_simplex
 from clifford_rand.sketch.leverage import leverage_scores
 from clifford_rand.volume_sampling import volume_sample
 from clifford_rand_nn.gates.chamber import Samples
-from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.gates.hyperplanes import Gates, gates_without_incidence
 from clifford_rand_nn.sparse_rows import centered_rows, mean_square, row_lengths, with_constant
 
 _BLOCK_BYTES = 64 * 2**20  # of sampled rows held at a time
@@ -189,11 +189,11 @@ def _centered_on(X: Any, W: Array, bias: bool, rng: np.random.Generator, method:
     """Return gates of directions W (d, m) whose offsets cut the data where the data are."""
     m = W.shape[1]
     if not bias:
-        return Gates.without_incidence(W, np.zeros(m), method)
+        return gates_without_incidence(W, np.zeros(m), method)
     mean = X.mean(axis=0)
     # b = -w·mean + σ ξ: the plane cuts the data where they are
     spread = (centered_rows(X) @ W).std(axis=0)
-    return Gates.without_incidence(W, spread * rng.standard_normal(m) - mean @ W, method)
+    return gates_without_incidence(W, spread * rng.standard_normal(m) - mean @ W, method)
 
 
 def opposite_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng: np.random.Generator) -> Gates:
@@ -247,7 +247,7 @@ def opposite_gates(X: Any, n_gates: int, y: ArrayLike | None, bias: bool, rng: n
             clear = _clear(X, H, offsets)
             W, c = np.hstack([W, H[:, clear]]), np.concatenate([c, offsets[clear]])
         if len(c) == n_gates:
-            return Gates.without_incidence(W, c, "opposite")
+            return gates_without_incidence(W, c, "opposite")
     rule = "distinct rows where their targets are distinct"
     raise fail("X", "sample_gates", rule, describe(f"{len(X)} rows, {len(c)} planes between them"), "Clean X.")
 

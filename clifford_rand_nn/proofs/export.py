@@ -9,6 +9,7 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array, NDArray
+from clifford_rand_nn.certified_values import loss_of
 from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
@@ -57,7 +58,7 @@ def exact_proof(
     dual point is infeasible at k = ``least_bits``, or the objective is below the bound; either is an error of the
     library.
     """
-    loss = certificate.loss_function
+    loss = loss_of(certificate)
     if not loss.has_bounded_curvature:
         rule = "of a loss that the checker of exact proofs knows"
         raise fail("certificate", "the proof", rule, describe(f"loss={loss.name!r}"), "`verify` takes every loss.")
@@ -169,7 +170,7 @@ def _free_columns(certificate: "Certificate", X: Array, bias: str, most: float) 
     if isinstance(certificate.claim, GatedClaim) and bias == "free":
         columns = np.column_stack([columns, certificate.claim.gates.activations(X)])
         n, outputs = certificate.dual_point.shape
-        together = outputs - 1 if certificate.loss_function.name == "softmax" else 1  # equalities of a bias
+        together = outputs - 1 if loss_of(certificate).name == "softmax" else 1  # equalities of a bias
         free = columns.shape[1] * together
         _check_operations(_ELIMINATION * min(free, n * together) ** 3, f"{free:,} free biases", X, most)
     return columns

@@ -24,28 +24,29 @@ class CsvTable:
     columns: Sequence[str]
     targets: Sequence[str]
 
-    def stated(self, folder: Path, data: Stated, labels: bool) -> Stated:
-        """Return the reference, relative to the folder of the proof, that stands for the data of a proof.
 
-        Raises ArgumentError: the numbers of the file, read as doubles, are not those of the data.
-        """
-        content = Path(self.path).read_bytes()
-        reference: dict[str, Any] = {
-            "file": os.path.relpath(self.path, folder),
-            "sha256": hashlib.sha256(content).hexdigest(),
-            "columns": list(self.columns),
-            "targets": list(self.targets),
-            "labels": None,
-        }
-        try:
-            if labels:
-                cells = [line[self.targets[0]] for line in csv.DictReader(content.decode().splitlines())]
-                reference["labels"] = dict(zip(cells, data["y"]["numerators"], strict=True))
-            equal = read_csv(reference, folder) == [data["X"], data["y"]]
-        except (KeyError, ValueError) as error:
-            hint = "Leave the reference out: the proof then holds the numbers."
-            raise fail("table", "Certificate.export", "a CSV file of numbers", describe(str(error)), hint) from error
-        if not equal:
-            hint = "Encoded columns and transformed targets cannot be referred to; leave the reference out."
-            raise fail("table", "Certificate.export", "the rows X and the targets y", describe("other numbers"), hint)
-        return reference
+def csv_reference(table: CsvTable, folder: Path, data: Stated, labels: bool) -> Stated:
+    """Return the reference, relative to the folder of the proof, that stands for the data of a proof.
+
+    Raises ArgumentError: the numbers of the file, read as doubles, are not those of the data.
+    """
+    content = Path(table.path).read_bytes()
+    reference: dict[str, Any] = {
+        "file": os.path.relpath(table.path, folder),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "columns": list(table.columns),
+        "targets": list(table.targets),
+        "labels": None,
+    }
+    try:
+        if labels:
+            cells = [line[table.targets[0]] for line in csv.DictReader(content.decode().splitlines())]
+            reference["labels"] = dict(zip(cells, data["y"]["numerators"], strict=True))
+        equal = read_csv(reference, folder) == [data["X"], data["y"]]
+    except (KeyError, ValueError) as error:
+        hint = "Leave the reference out: the proof then holds the numbers."
+        raise fail("table", "Certificate.export", "a CSV file of numbers", describe(str(error)), hint) from error
+    if not equal:
+        hint = "Encoded columns and transformed targets cannot be referred to; leave the reference out."
+        raise fail("table", "Certificate.export", "the rows X and the targets y", describe("other numbers"), hint)
+    return reference

@@ -15,7 +15,7 @@ from clifford_rand_nn.row_sums import BLOCK_ROWS, Need
 from clifford_rand_nn.shards.gated_passes import block_rows
 from clifford_rand_nn.shards.gated_problem import BALANCED, NEARLY, Evaluated, ShardedProblem
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status, with_status
 from clifford_rand_nn.solvers.fista import Fista, Iterate
 
 _SINGLE = 1e-4  # gap at which single precision ends
@@ -207,7 +207,7 @@ def train_gated(
         dual_point=nothing,
         reason=f"{problem.passes} passes over {problem.n} rows",
     )
-    return Trained(without_feature(result.ended(status), feature), proved.scale, None if early else last)
+    return Trained(without_feature(with_status(result, status), feature), proved.scale, None if early else last)
 
 
 def on_all_columns(sample: GatedProblem) -> GatedProblem:

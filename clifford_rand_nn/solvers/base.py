@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_instance, check_integer, check_positive, describe, fail
+from clifford_rand._checks import check_integer, check_positive, describe, fail
 
 Solution = TypeVar("Solution")
 
@@ -193,28 +193,28 @@ class Result(Generic[Solution]):
         return self.status is Status.OPTIMAL
 
     @property
-    def stuck(self) -> bool:
-        """Whether rounding, or its number of steps, ended the solver; another solver may go on from here."""
-        return not self.converged and not self.status.ends_all
-
-    @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the solver."""
         return self.status is Status.INTERRUPTED
-
-    def ended(self, status: Status, advice: str = "", **changes: Any) -> Self:
-        """Return the result with another status, and the message that belongs to it."""
-        check_instance(status, Status, "status", "Result.ended", "a Status")
-        result = replace(self, status=status, **changes)
-        bound = result.objective - result.duality_gap
-        message = explain(status, result.n_iter, result.seconds, result.relative_gap, advice, bound > 0)
-        return replace(result, message=message)
 
     def __repr__(self) -> str:
         return (
             f"Result(objective={self.objective:.8g}, relative_gap={self.relative_gap:.1e}, n_iter={self.n_iter}, "
             f"status={self.status.value!r}, solver={self.solver!r}, seconds={self.seconds:.2f})"
         )
+
+
+def with_status(result: Result[Solution], status: Status, advice: str = "", **changes: Any) -> Result[Solution]:
+    """Return the result with another status, and the message that belongs to it."""
+    result = replace(result, status=status, **changes)
+    bound = result.objective - result.duality_gap
+    message = explain(status, result.n_iter, result.seconds, result.relative_gap, advice, bound > 0)
+    return replace(result, message=message)
+
+
+def is_stuck(result: Result[Any]) -> bool:
+    """Whether rounding, or its number of steps, ended the solver; another solver may go on from there."""
+    return not result.converged and not result.status.ends_all
 
 
 def explain(

@@ -10,7 +10,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand_nn.cost import Estimate, memory_limit
 from clifford_rand_nn.datafits.functions import peak
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
-from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.base import Limits, Result, Status, is_stuck, with_status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.gram.design import GatedDesign
@@ -227,7 +227,7 @@ class AutoSolver(Limits):
         if kernel is not None:
             kernel += own[known:]
         bounded = problem.datafit.loss.has_bounded_curvature
-        if not result.stuck or result.n_iter >= self.max_iter or not bounded:
+        if not is_stuck(result) or result.n_iter >= self.max_iter or not bounded:
             return replace(result, reason=reason)
         left = self.after(result.seconds, max_iter=self.max_iter - result.n_iter).shared()
         more: Any = Fista(**left)
@@ -264,7 +264,8 @@ def _merged(
     later = tuple(
         row._replace(n_iter=row.n_iter + first.n_iter, seconds=row.seconds + first.seconds) for row in second.history
     )
-    return best.ended(
+    return with_status(
+        best,
         Status.OPTIMAL if gap <= tol and not second.status.ends_all else second.status,
         duality_gap=max(best.objective - bound, 0.0),
         relative_gap=gap,

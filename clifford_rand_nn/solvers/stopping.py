@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
-from functools import wraps
+from functools import singledispatch, wraps
 from types import FrameType, TracebackType
 from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar
 
@@ -20,16 +20,9 @@ import numpy as np
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
-from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status, explain
+from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status, explain, with_status
 
 P = ParamSpec("P")
-
-
-class HasStatus(Protocol):
-    """A result with a status."""
-
-    def ended(self, status: Status, /) -> Self:
-        """Return the same with another status."""
 
 
 class Fit(Protocol):
@@ -40,7 +33,7 @@ class Fit(Protocol):
         """Why it ended."""
 
 
-R = TypeVar("R", bound=HasStatus)
+R = TypeVar("R")
 F = TypeVar("F", bound=Fit)
 
 
@@ -140,6 +133,17 @@ def held() -> bool:
     return interrupts is not None and interrupts.held
 
 
+@singledispatch
+def as_interrupted(result: Any) -> Any:
+    """Return a result with the status "interrupted"; each kind of result registers how."""
+    raise TypeError(f"{type(result).__name__} has no status")
+
+
+@as_interrupted.register(Result)
+def _(result: Result[Any]) -> Result[Any]:
+    return with_status(result, Status.INTERRUPTED)
+
+
 def handed_over(solve: Callable[P, R]) -> Callable[P, R]:
     """Return a function whose result no Ctrl-C loses once a point was judged; it has the status "interrupted" then."""
 
@@ -147,7 +151,7 @@ def handed_over(solve: Callable[P, R]) -> Callable[P, R]:
     def whole(*args: P.args, **named: P.kwargs) -> R:
         with Interrupts() as interrupts:
             result = solve(*args, **named)
-        return result.ended(Status.INTERRUPTED) if interrupts.held else result
+        return as_interrupted(result) if interrupts.held else result
 
     return whole
 
@@ -168,7 +172,7 @@ def settled(result: R) -> R:
     if interrupts is None or not interrupts.held:
         return result
     interrupts.held = False
-    return result.ended(Status.INTERRUPTED)
+    return as_interrupted(result)
 
 
 def raise_held() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from clifford_rand._optional import require
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate
+from clifford_rand_nn.certified_values import loss_of, rescaled, with_network_values
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.pricing.family import Family
@@ -24,12 +25,12 @@ def of_any_width(certificate: Certificate, X: Array, targets: Array, weights: Ar
     require("cvxpy", purpose="a bound of networks of any width")
     from clifford_rand_nn.solvers.moment_relaxation import moment_relaxation  # takes a second to import
 
-    real = targets if certificate.classes is None and certificate.loss_function.has_units else None
+    real = targets if certificate.classes is None and loss_of(certificate).has_units else None
     units = Units.of(X, real, "certify", certificate.fit_intercept)
-    scaled = certificate.rescaled(units.inverse())
+    scaled = rescaled(certificate, units.inverse())
     family = cast(NetworkClaim, scaled.claim).family
     lifted = lifted_rows(with_feature(units.rows(X), family.feature), family.bias)
-    datafit = Datafit(scaled.loss_function, targets if real is None else units.targets(real), weights)
+    datafit = Datafit(loss_of(scaled), targets if real is None else units.targets(real), weights)
     point, multipliers = moment_relaxation(lifted, datafit, scaled.beta, certificate.fit_intercept)
     claim = cast(NetworkClaim, certificate.claim)
     family = Family("moments", family.p, family.bias, multipliers, claim.family.feature)
@@ -41,4 +42,4 @@ def of_any_width(certificate: Certificate, X: Array, targets: Array, weights: Ar
         scope=pricer.scope,
         n_patterns=pricer.n_atoms,
     )
-    return proof.of_its_network(X, targets, weights, True)
+    return with_network_values(proof, X, targets, weights, bound=True)

@@ -21,6 +21,7 @@ from clifford_rand._checks import (
 from clifford_rand._typing import ArrayLike
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.certificates import Certificate
+from clifford_rand_nn.certified_values import with_network_values
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.datafits.registry import LOSSES
 from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
@@ -35,6 +36,7 @@ from clifford_rand_nn.gates.hyperplanes import (
     activation_patterns,
     as_gates,
     fitted_gates,
+    gates_without_incidence,
     joined_gates,
 )
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
@@ -201,7 +203,8 @@ class TrainingProgram(ConvexReLU):
         task = self.task
         self._fit(None, None)
         claim = cast(NetworkClaim, self.certificate_.claim)._replace(network=self.source.network)
-        certificate = replace(self.certificate_, claim=claim).of_its_network(task.X, task.targets, task.weights)
+        own = replace(self.certificate_, claim=claim)
+        certificate = with_network_values(own, task.X, task.targets, task.weights)
         if self.source.claim is not None:  # the task has standardized rows, a certificate is for those that are given
             certificate = replace(certificate, claim=claim._replace(standard=self.source.claim.standard))
         network = cast(TwoLayerNetwork, self.network_)
@@ -225,12 +228,12 @@ class TrainingProgram(ConvexReLU):
         family, members = proof.claim.family, proof.claim.family.members
         if proof.lower_bound <= objective or not isinstance(members, Gates):
             proof = replace(proof, claim=NetworkClaim(network, family))
-            return proof.of_its_network(task.X, task.targets, task.weights)
+            return with_network_values(proof, task.X, task.targets, task.weights)
         own = self._hyperplanes(self.lifted(network, task.feature).to_neurons(self.p).neurons, task)
         every = activation_patterns(task.X, joined_gates([members, own], members)).gates
         claim = NetworkClaim(network, replace(family, members=every))
         proof = replace(proof, claim=claim, scope=gate_scope(every), n_patterns=len(every))
-        return proof.of_its_network(task.X, task.targets, task.weights, True)
+        return with_network_values(proof, task.X, task.targets, task.weights, bound=True)
 
     def _check_parameters(self) -> None:
         """Check parameters, and take the biases that the network has."""
@@ -342,7 +345,7 @@ class TrainingProgram(ConvexReLU):
     def _hyperplanes(self, neurons: Neurons, task: Task) -> Gates:
         """Return the hyperplanes of neurons on [X c]."""
         own = without_feature(neurons, task.feature)
-        return Gates.without_incidence(np.ascontiguousarray(own.directions), own.offsets, "network")
+        return gates_without_incidence(np.ascontiguousarray(own.directions), own.offsets, "network")
 
     def _is_listable(self) -> bool:
         """Whether every neuron that there is can be priced in a share of the time."""

@@ -19,6 +19,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import phase
 from clifford_rand_nn.certificates import Certificate
+from clifford_rand_nn.certified_values import rescaled, with_network_values
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.cost import Estimate
 from clifford_rand_nn.datafits.loss import Loss
@@ -53,7 +54,7 @@ from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardiza
 from clifford_rand_nn.kernel_network.training import Choices, Mistakes, Trained, train
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.shards.certificate import ShardCertificate
-from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Status, check_limits
+from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Status, check_limits, with_status
 from clifford_rand_nn.solvers.stopping import Interrupts
 from clifford_rand_nn.sparse_rows import merged_rows
 
@@ -283,7 +284,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
                 continue
             interrupts = Interrupts.current()
             if model.result_.interrupted or (interrupts is not None and interrupts.held):
-                self.result_ = self.result_.ended(Status.INTERRUPTED)
+                self.result_ = with_status(self.result_, Status.INTERRUPTED)
                 return
             self.n_order_blocks_ += 1
             yield block, rows[block], model
@@ -442,8 +443,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         same = self.selection_certificate_ is self.certificate_
 
         def back(certificate: Certificate) -> Certificate:
-            moved = certificate.rescaled(units)
-            return moved.of_its_network(data.X, data.targets, data.weights) if units.offset else moved
+            moved = rescaled(certificate, units)
+            return with_network_values(moved, data.X, data.targets, data.weights) if units.offset else moved
 
         self.certificate_ = back(self.certificate_)
         claim = self.certificate_.claim

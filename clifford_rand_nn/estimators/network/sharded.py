@@ -36,7 +36,7 @@ from clifford_rand_nn.shards.landmark_fit import LandmarkFit, Saved, Trained
 from clifford_rand_nn.shards.landmark_sample import HELD
 from clifford_rand_nn.shards.scan import scan
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Result, Status
+from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Result, Status, with_status
 from clifford_rand_nn.solvers.stopping import Interrupts
 
 _FREE = ("max_time", "verbose")  # may differ when a fit goes on
@@ -95,7 +95,7 @@ class NetworkFit(ShardPlanning):
 
     def _interrupted(self, message: str = "") -> str:
         """Take the status of an interrupt that came after a point was judged; return what is said of it."""
-        self.result_: Result[Any] = self.result_.ended(Status.INTERRUPTED)
+        self.result_: Result[Any] = with_status(self.result_, Status.INTERRUPTED)
         return message or "there was an interrupt; this is the best network so far"
 
     def _warn(self, message: str) -> None:
@@ -178,7 +178,7 @@ def network_result(
         reason=reason,
     )
     has_usual_advice = status is Status.OPTIMAL or status.ends_all
-    return result.ended(status, "" if has_usual_advice else "a larger beta is solved sooner")
+    return with_status(result, status, "" if has_usual_advice else "a larger beta is solved sooner")
 
 
 def _network_attributes(trained: Trained, targets: Targets, n: int, n_rows: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
-from clifford_rand_nn.solvers.base import HistoryRow, Result, Status
+from clifford_rand_nn.solvers.base import HistoryRow, Result, Status, with_status
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 from clifford_rand_nn.solvers.stopping import settled
 from clifford_rand_nn.sparse_rows import with_feature
@@ -149,7 +149,7 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
         kept = again.columns
         first = result
         result, proved = solved(kept, refit * beta, again)
-        result = result.ended(first.status) if first.interrupted else result
+        result = with_status(result, first.status) if first.interrupted else result
         reason += (
             f"; of {len(chosen.columns)} in use {len(kept)} stay, output weights refitted at {refit:g} of its beta"
         )

@@ -6,11 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_instance, fail
+from clifford_rand._checks import fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import HistoryRow, Result, Status
+from clifford_rand_nn.solvers.stopping import as_interrupted
 from clifford_rand_nn.sparse_rows import merged_rows
 
 SO_FAR = "this is the path so far"
@@ -70,11 +71,6 @@ class LassoPath:
         """Whether the path reaches the β that was asked for."""
         return self.status is Status.OPTIMAL
 
-    def ended(self, status: Status) -> "LassoPath":
-        """Return the path with another status, which came after its last breakpoint."""
-        check_instance(status, Status, "status", "LassoPath.ended", "a Status")
-        return replace(self, status=status, message=f"stopped at beta = {self.betas[-1]:.6g}, {SO_FAR}")
-
     def point(self, k: int) -> PathPoint:
         """Return the solution at breakpoint k."""
         k = range(len(self))[k]
@@ -128,6 +124,11 @@ class LassoPath:
             f"LassoPath({len(self)} breakpoints, beta={self.betas[0]:.6g}…{self.betas[-1]:.6g}, "
             f"n_active={self.n_active[-1]}, status={self.status.value!r}, seconds={self.seconds:.2f})"
         )
+
+
+@as_interrupted.register
+def _(path: LassoPath) -> LassoPath:
+    return replace(path, status=Status.INTERRUPTED, message=f"stopped at beta = {path.betas[-1]:.6g}, {SO_FAR}")
 
 
 def solution_at(path: LassoPath, problem: LassoProblem, tol: float) -> Result[Weights]:

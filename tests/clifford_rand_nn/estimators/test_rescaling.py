@@ -17,6 +17,7 @@ from clifford_rand_nn import (
     GatedReLURegressor,
     sample_gates,
 )
+from clifford_rand_nn.certified_values import rescaled
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
@@ -154,7 +155,7 @@ def test_units_and_back_are_the_identity():
     for value in (model.network_, model.certificate_.claim):
         again = units.inverse().back(units.back(value))
         assert repr(again) == repr(value)
-    moved = model.certificate_.rescaled(units).rescaled(units.inverse())
+    moved = rescaled(rescaled(model.certificate_, units), units.inverse())
     assert (moved.objective, moved.beta) == (model.certificate_.objective, model.certificate_.beta)
     with pytest.raises(TypeError, match="int has no units"):
         units.back(3)

@@ -18,7 +18,7 @@ from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.gated_fit import ShardedFista
 from clifford_rand_nn.shards.gated_passes import Judge, Network, Patterns
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.solvers.base import Status
+from clifford_rand_nn.solvers.base import Status, with_status
 from clifford_rand_nn.solvers.fista import Fista
 
 N = 280
@@ -427,6 +427,6 @@ def test_few_rows(n, d):
 def test_a_start_that_memory_cut_short_is_none(monkeypatch):
     """A network from there is as good, but not the same for the same seed; a failed request of memory showed it."""
     solve = Fista.solve
-    monkeypatch.setattr(Fista, "solve", lambda self, problem: solve(self, problem).ended(Status.MAX_MEMORY))
+    monkeypatch.setattr(Fista, "solve", lambda self, problem: with_status(solve(self, problem), Status.MAX_MEMORY))
     with pytest.raises(MemoryError):
         GatedReLURegressor(n_gates=6, beta=1e-3, random_state=0).fit(SHARDS)

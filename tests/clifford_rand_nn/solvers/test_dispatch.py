@@ -11,7 +11,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import BetaCV, GatedReLUClassifier, GatedReLURegressor, spiral
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import GatedReLUProblem
-from clifford_rand_nn.solvers.base import Limits
+from clifford_rand_nn.solvers.base import Limits, is_stuck
 from clifford_rand_nn.solvers.dispatch import AutoSolver, estimate_fista, estimate_kernel
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
@@ -107,7 +107,7 @@ def test_first_order_goes_on_where_the_kernel_ends_by_rounding(monkeypatch):
     problem.penalty.beta = 0.05 * problem.beta_max()  # from the null network the path is not followed as far as that
     alone = KernelInteriorPoint().solve(problem)
     assert "by rounding" in alone.message
-    assert alone.stuck
+    assert is_stuck(alone)
     result = AutoSolver().solve(problem)
     assert result.status == "optimal"
     assert result.solver == "kernel, fista"

@@ -196,7 +196,6 @@ NETWORK = Made(
 PROOF = Path(tempfile.mkdtemp()) / "proof.json"
 CERTIFICATE = Made(lambda: fitted("GatedReLURegressor").certificate_)
 PATH = Made(lambda: nn.lasso_path(X, Y, subsample=10, n_betas=4, random_state=0))
-_ENDED = thing(nn.Status.MAX_TIME)
 _PATH_OPTIONS = {
     "bias": flag(False), "loss": word("squared"), "betas": sequence(np.array([0.2, 0.1])), "sample_weight": weights(W),
     "max_iter": 300,  # what no gap is proved for, as beside a beta of 1e-150, is tried for so long
@@ -266,7 +265,6 @@ CALLS = catalogue({
     "nn.Gates.from_arrays": good(rows(X[:2]), vector(np.array([0.1, 0.2]), missing="right")),
     "nn.Gates.activations": good(GATES, rows(NEW)),
     "nn.Gates.take": good(GATES, index(np.array([0, 2]), truth_values="right")),
-    "nn.Gates.without_incidence": good(X[:2], np.zeros(2), "given"),
     "nn.activation_patterns": good(rows(X), _gates),
     "nn.bracket_factor": good(rows(X[:5]), max_patterns=count(1000)),
     "nn.cross_product_dictionary": [
@@ -337,10 +335,8 @@ CALLS = catalogue({
         lambda betas: nn.lasso_path(X, Y, subsample=10, betas=betas, random_state=0).n_neurons,
         sequence(np.array([0.2, 0.1])),
     ),
-    "nn.RegularizationPath.ended": through(lambda status: PATH.make().ended(status).status, _ENDED),
     "nn.RegularizationPath.predict": good(PATH, rows(NEW)),
     "nn.Result": through(lambda: fitted("GatedReLURegressor").result_.objective),
-    "nn.Result.ended": through(lambda status: fitted("GatedReLURegressor").result_.ended(status).status, _ENDED),
     "nn.TwoLayerNetwork": through(
         lambda *a: nn.TwoLayerNetwork(*a).predict(NEW), thing(np.ones((3, 2)), an_array="refused"),
         thing(np.zeros(3), an_array="refused"), thing(np.ones((3, 1)), an_array="right"),
