@@ -6,6 +6,7 @@ import numpy as np
 
 from clifford_rand._checks import as_real, check_bool, check_choice, describe, fail
 from clifford_rand._typing import ArrayLike, NDArray
+from clifford_rand_nn.balanced_networks import balanced_network, unit_atoms
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.gates.hyperplanes import distinct_columns
 from clifford_rand_nn.networks import TwoLayerNetwork
@@ -72,12 +73,12 @@ def prune(network: TwoLayerNetwork, X: ArrayLike, *, p: int = 2, fit_intercept: 
     if data.ndim != 2 or data.shape[1] != network.W1.shape[1] or not len(data):
         rule = f"of shape (n, {network.W1.shape[1]}) with n ≥ 1"
         raise fail("X", "prune", rule, describe(f"shape {data.shape}"))
-    atoms, values, intercept = network.to_neurons(p)
+    atoms, values, intercept = unit_atoms(network, p, "prune")
     if values.shape[1] == 1:
         atoms, values, intercept = _added_up(WeightedNeurons(atoms, values, intercept), data, p)
     start = Weights(np.arange(len(atoms)), values, intercept)
     columns, kept, moved = purify(atoms.columns(data), start, fit_intercept)
-    return TwoLayerNetwork.from_neurons(WeightedNeurons(atoms.take(columns), kept, moved), p)
+    return balanced_network(WeightedNeurons(atoms.take(columns), kept, moved), p)
 
 
 def pruned(
@@ -95,8 +96,8 @@ def pruned(
     no weight, as interior points leave them, go where the gap stays within ``tol``. The lower bound stays, and the
     result is returned as it is if rounding made the objective larger.
     """
-    network = prune(TwoLayerNetwork.from_neurons(result.coefficients, p), X, p=p, fit_intercept=fit_intercept)
-    solution, bound = network.to_neurons(p), result.objective - result.duality_gap
+    network = prune(balanced_network(result.coefficients, p), X, p=p, fit_intercept=fit_intercept)
+    solution, bound = unit_atoms(network, p), result.objective - result.duality_gap
     f, objective = _judged(solution, X, datafit, beta)
     if not objective <= result.objective:
         solution, f, objective = result.coefficients, result.fitted, result.objective

@@ -21,6 +21,7 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._records import show_options
+from clifford_rand_nn.balanced_networks import balanced_gated
 from clifford_rand_nn.gates.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork
@@ -322,5 +323,5 @@ def gated_path(
         return last
 
     walk = walked(settings.grid(top, owner), limits.after(time.perf_counter() - began), solve)
-    networks = [TwoLayerNetwork.from_gated(result.coefficients, kept) for result in walk.results]
+    networks = [balanced_gated(result.coefficients, kept) for result in walk.results]
     return path_of(walk, top, networks, f"over the {len(kept)} patterns", centered)

@@ -8,6 +8,7 @@ import numpy as np
 
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_size
 from clifford_rand._typing import Array, ArrayLike
+from clifford_rand_nn.balanced_networks import balanced_network
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.datafits.registry import as_loss, make_datafit
 from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
@@ -196,7 +197,7 @@ def _exact(
         results.append(solution_at(exact, problem, limits.tol))
         columns, values, intercept = results[-1].coefficients
         solution = WeightedNeurons(atoms.take(columns), values, intercept)
-        networks.append(TwoLayerNetwork.from_neurons(solution, dictionary.p))
+        networks.append(balanced_network(solution, dictionary.p))
     walk = Walk.over(betas, results, exact.status if exact.status.ends_all else None)
     scope = Family.of(dictionary).pricer(rows.X).scope
     return path_of(walk, top, networks, scope, centered, exact.betas)
@@ -253,5 +254,5 @@ def _by_columns(
         return pruned(result, X, datafit, beta, family.p, fit_intercept, limits.tol)
 
     walk = walked(settings.grid(top, owner), limits.after(time.perf_counter() - began), solve)
-    networks = [TwoLayerNetwork.from_neurons(result.coefficients, family.p) for result in walk.results]
+    networks = [balanced_network(result.coefficients, family.p) for result in walk.results]
     return path_of(walk, top, networks, pricer.scope, centered)

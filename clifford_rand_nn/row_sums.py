@@ -55,10 +55,10 @@ class Block(NamedTuple):
             yield Block(self.X[at], y, weights, self.first + start)
 
 
-class RowSource(Protocol):
-    """Rows that are read by parts: shards, or what a worker holds of them in memory."""
+class Read(Protocol):
+    """The rows of shards, or what a worker holds of them in memory."""
 
-    def blocks(self, part: Part, rows: int, *, columns: bool = True) -> Iterator[Block]:
+    def __call__(self, part: Part, rows: int, *, columns: bool = True) -> Iterator[Block]:
         """Yield the rows of a part, at most ``rows`` at a time."""
 
 
@@ -106,11 +106,11 @@ class PartWork(ABC):
         """Return the result of a part of some `Shards`, something small that can be pickled."""
 
 
-def part_sum(rows: RowSource, part: Part, term: RowSum, kept: Kept) -> Sums:
+def part_sum(read: Read, part: Part, term: RowSum, kept: Kept) -> Sums:
     """Return the sums over the rows of a part; ``kept`` has a row for each of them."""
     total: Sums | None = None
     start = 0
-    for block in rows.blocks(part, term.rows, columns=term.columns):
+    for block in read(part, term.rows, columns=term.columns):
         at = slice(start, start + len(block.X))
         total = added(total, term.of(block, tuple(array[at] for array in kept)))
         start = at.stop
@@ -118,9 +118,9 @@ def part_sum(rows: RowSource, part: Part, term: RowSum, kept: Kept) -> Sums:
     return total
 
 
-def part_map(rows: RowSource, part: Part, make: RowMap) -> NDArray[Any]:
+def part_map(read: Read, part: Part, make: RowMap) -> NDArray[Any]:
     """Return the kept array of the rows of a part."""
-    return np.concatenate([make.of(block) for block in rows.blocks(part, make.rows)])
+    return np.concatenate([make.of(block) for block in read(part, make.rows)])
 
 
 def added(a: Sums | None, b: Sums) -> Sums:

@@ -18,7 +18,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import some_of
 from clifford_rand_nn.row_sums import Block, Engine, Part, PartWork
 from clifford_rand_nn.shards.engines.local import as_engine
-from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.source import Shards, shard_blocks, whole_shards
 from clifford_rand_nn.tables.writers import written_columns
 
 _BLOCK_BYTES, _MOST_ROWS, _LEAST_ROWS = 2**23, 2**14, 256  # of rows in float64; models hold some copies of them
@@ -131,7 +131,7 @@ def predict_shards(
     if_exists : {"error", "replace", "skip"}
         What is done with files that are there already.
     engine : None, distributed.Client, "torch" or Engine
-        Who predicts and writes. Workers must see the folder. Parts of an `Engine` must be whole: ``shards.whole()``.
+        Who predicts and writes. Workers must see the folder. Parts of an `Engine` must be whole shards.
 
     Returns
     -------
@@ -162,10 +162,10 @@ def predict_shards(
     folder = check_path(out, "out", _OWNER)
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{METHODS[method]}-{number}.{file_format}" for number in shard_numbers(shards)]
-    whole = shards.whole()
+    whole = whole_shards(shards)
     if isinstance(engine, Engine) and engine.shards.parts != whole.parts:
         received = describe(f"one of {len(engine.shards.parts)} parts of {len(shards.shards)} shards")
-        raise fail("engine", _OWNER, "an engine whose parts are whole shards", received, "Make it for shards.whole().")
+        raise fail("engine", _OWNER, "an engine whose parts are whole shards", received)
     with as_engine(engine, whole, _OWNER) as chosen:
         exist = chosen.agreed([file.exists() for file in files])  # before any process writes
         if any(exist) and if_exists == "error":
@@ -195,7 +195,7 @@ class _Predicting(PartWork):
 
     def of(self, shards: Shards, part: Part) -> None:
         if self.todo[part.shard]:
-            blocks = shards.blocks(part, self.asked.rows, targets=False)
+            blocks = shard_blocks(shards, part, self.asked.rows, targets=False)
             _write(self.asked, self.method, self.kind, self.files[part.shard], part.size, blocks)
 
 

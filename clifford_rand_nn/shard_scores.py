@@ -15,7 +15,7 @@ from clifford_rand_nn.row_sums import Block, Kept, RowSum, Sums
 from clifford_rand_nn.scores import LEAST_PROBABILITY, Scores
 from clifford_rand_nn.shard_predictions import ModelRows
 from clifford_rand_nn.shards.engines.local import as_engine
-from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.source import Shards, shard_blocks
 
 _OWNER = "evaluate_shards"
 
@@ -225,7 +225,7 @@ def _of_numbers(sums: Sums, n: int) -> Evaluation:
 
 def _about(shards: Shards) -> Array:
     """Return the mean target of the first rows, or the one target they have: sums of squares about it do not cancel."""
-    block = next(shards.blocks(shards.parts[0], 1000))
+    block = next(shard_blocks(shards, shards.parts[0], 1000))
     assert block.y is not None
     if block.y.dtype.kind not in "fiub":
         raise fail("shards", _OWNER, "shards with numbers for targets", describe(f"{block.y.dtype}"))

@@ -19,6 +19,7 @@ from clifford_rand_nn.cli.tables import LoadedModel, named_errors, predictions, 
 from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.shard_predictions import FILE_FORMATS, METHODS, predict_shards
 from clifford_rand_nn.tables import numeric_features, read_table
+from clifford_rand_nn.tables.encoded_rows import columns_as_number, columns_as_text, encode
 from clifford_rand_nn.tables.frames import read_blocks
 from clifford_rand_nn.tables.notes import Notes
 from clifford_rand_nn.tables.writers import WRITTEN, existing_table, listed, written_columns
@@ -104,7 +105,7 @@ def _predicted(
             if loaded.encoder is None:
                 rows = _features(loaded, new, rows)
             else:
-                rows, notes = loaded.encoder.encode(rows)
+                rows, notes = encode(loaded.encoder, rows)
         with refused_data(str(new)):
             columns = prediction_columns(loaded.model, loaded.as_taken(rows), output.coverage)
         if identifier is None:
@@ -135,8 +136,8 @@ def _frames(
         yield from _arrays(loaded, new, identifier)
         return
     encoder, needed = loaded.encoder, loaded.needed or ()
-    string_columns = [] if encoder is None else list(encoder.text_columns)
-    as_number = list(needed if encoder is None else encoder.number_columns)
+    string_columns = [] if encoder is None else list(columns_as_text(encoder))
+    as_number = list(needed if encoder is None else columns_as_number(encoder))
     if identifier is not None:
         as_number = [name for name in as_number if name != identifier]  # 7 is to be written as 7
         string_columns += [] if identifier in needed else [identifier]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.shards.formats.readers import has_names
-from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.source import Shards, shard_blocks
 
 _PIECES, _PIECE = 16, 1000  # places whose targets say what the task is, and rows of each
 
@@ -60,7 +60,7 @@ def some_targets(shards: Shards) -> NDArray[Any]:
     parts = shards.parts
     pieces = []
     for index in sorted({i * len(parts) // _PIECES for i in range(_PIECES)}):
-        y = next(shards.blocks(parts[index], _PIECE, columns=False)).y  # which names a file that cannot be read
+        y = next(shard_blocks(shards, parts[index], _PIECE, columns=False)).y  # which names a file that cannot be read
         assert y is not None
         pieces.append(y)
     return np.concatenate(pieces)

@@ -20,6 +20,8 @@ from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.tables import TableEncoder, default_target, read_frame, read_table
 from clifford_rand_nn.tables.cells import without_marks
+from clifford_rand_nn.tables.encoded_rows import encode
+from clifford_rand_nn.tables.encoder import fitted_encoder
 from clifford_rand_nn.tables.model import training_rows
 from clifford_rand_nn.tables.notes import column_names
 from clifford_rand_nn.tables.writers import existing_table, listed
@@ -66,9 +68,8 @@ def read_training(path: Path, reading: Reading) -> tuple[Rows, TableEncoder | No
     roles: Any = {name: getattr(reading, name) for name in ("weights", "groups", "order")}
     frame, dates = _read(path, reading), reading.kinds.get("date")
     parts = training_rows(frame, reading.target, **roles, dates=dates, what=str(path))
-    encoder = TableEncoder(**reading.kinds)
     with named_errors(path):
-        X, notes = encoder.fit_encode(parts.features, parts.target)
+        encoder, X, notes = fitted_encoder(TableEncoder(**reading.kinds), parts.features, parts.target)
     for line in replace(notes, left_out=()).lines():  # the facts of a fit have the columns
         complain("note", f"{path}: {line}")
     return _rows(path, X, parts, encoder, reading), encoder
@@ -93,7 +94,7 @@ def read_other(path: Path, reading: Reading, encoder: TableEncoder | None, names
     weights = reading.weights if reading.weights in set(map(str, frame.columns)) else None
     parts = training_rows(frame, reading.target, weights=weights, what=str(path))
     with named_errors(path):
-        X, notes = encoder.encode(parts.features)
+        X, notes = encode(encoder, parts.features)
     for line in notes.lines():
         complain("note", f"{path}: {line}")
     return _rows(path, X, parts, encoder, reading)

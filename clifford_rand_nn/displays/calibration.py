@@ -228,16 +228,6 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         )
         return shown._draw(ax, **kwargs)
 
-    def with_part(self, size: int, train_score: float, test_score: float) -> Self:
-        """Return the curve with the scores of a fit to one more part of the rows, not drawn."""
-        place = int(np.searchsorted(self.train_sizes, size))
-        scores = (self.train_scores, train_score), (self.test_scores, test_score)
-        train_scores, test_scores = (np.insert(known, place, new, axis=0) for known, new in scores)
-        sizes = np.insert(self.train_sizes, place, size)
-        return type(self)(
-            train_sizes=sizes, train_scores=train_scores, test_scores=test_scores, score_name=self.score_name
-        )
-
     def _draw(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on axes, or on a new figure of pyplot, in the colors of this library."""
         ax = axes_of(ax)
@@ -249,6 +239,17 @@ class LearningCurveDisplay(_LearningCurveDisplay):
         ax.grid(axis="y", alpha=0.25)
         ax.legend(frameon=False)
         return self
+
+
+def with_part(curve: LearningCurveDisplay, size: int, train_score: float, test_score: float) -> LearningCurveDisplay:
+    """Return a curve with the scores of a fit to one more part of the rows, not drawn."""
+    place = int(np.searchsorted(curve.train_sizes, size))
+    scores = (curve.train_scores, train_score), (curve.test_scores, test_score)
+    train_scores, test_scores = (np.insert(known, place, new, axis=0) for known, new in scores)
+    sizes = np.insert(curve.train_sizes, place, size)
+    return LearningCurveDisplay(
+        train_sizes=sizes, train_scores=train_scores, test_scores=test_scores, score_name=curve.score_name
+    )
 
 
 def _part(

@@ -15,6 +15,7 @@ from clifford_rand._threads import cpu_count
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import phase, reporting, step_callback
+from clifford_rand_nn.balanced_networks import balanced_gated
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.certified_values import proved, with_network_values
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
@@ -267,7 +268,7 @@ class ConvexNetwork(RowPlanning, RescaledFit):
 
     def _set_gated(self, coefficients: Coefficients, gates: Gates) -> None:
         self.gates_ = gates
-        self._set_weights(TwoLayerNetwork.from_gated(coefficients, gates, self.bias_feature_), *coefficients)
+        self._set_weights(balanced_gated(coefficients, gates, self.bias_feature_), *coefficients)
 
     def _set_network(self, network: TwoLayerNetwork, method: str) -> None:
         """Set what describes a ReLU network: each neuron is a gate of its own."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from clifford_rand._checks import as_generator, check_choice, check_integer, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn.balanced_networks import balanced_network
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import loss_lines
@@ -19,7 +20,7 @@ from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkR
 from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gates.hyperplanes import fitted_gates, fitted_neurons
 from clifford_rand_nn.kernel_network.standardization import Standardization
-from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
+from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.family import Family
@@ -172,7 +173,7 @@ class CrossProductLasso(ConvexNetwork):
             solution, state = result.coefficients, result.coefficients.neurons
         if warm is not None:
             warm.state = state
-        network = without_feature(TwoLayerNetwork.from_neurons(solution, self.dictionary_.p), task.feature)
+        network = without_feature(balanced_network(solution, self.dictionary_.p), task.feature)
         self._set_network(network, "cross")
         self.spanning_rows_ = solution.neurons.take(np.flatnonzero(solution.values.any(axis=1))).rows
         self.patterns_ = self.gates_.activations(task.X)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_choice, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn.balanced_networks import balanced_network, balanced_relu, unit_atoms
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import as_loss, loss_lines
@@ -241,8 +242,8 @@ class ConvexReLU(GatedFamily):
             patterns, gates = self._task_patterns(task) if sampled is None else sampled
             family = replace(family, kind="gates", members=gates)
             result = self._solve_program(task, self._problem(task, patterns))
-            network = TwoLayerNetwork.from_relu(result.coefficients, family.p)
-            result = replace(result, coefficients=network.to_neurons(family.p))
+            network = balanced_relu(result.coefficients, family.p)
+            result = replace(result, coefficients=unit_atoms(network, family.p))
             scope, count = gate_scope(gates), len(gates)
         neurons = None if result.converged else self._first_neurons(family)
         if neurons is not None:
@@ -251,7 +252,7 @@ class ConvexReLU(GatedFamily):
         # a vertex solution, which an interior point's is not: it uses every unit
         datafit = task.datafit(type(self).__name__, self._own_delta)
         result = pruned(result, task.rows, datafit, self.beta_, family.p, self.fit_intercept, self._tolerance())
-        network = TwoLayerNetwork.from_neurons(result.coefficients, family.p)
+        network = balanced_network(result.coefficients, family.p)
         network, result = without_feature(network, task.feature), without_feature(result, task.feature)
         self._set_network(network, "neurons")
         self.patterns_ = self.gates_.activations(X)

@@ -10,13 +10,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from clifford_rand._typing import Array
+from clifford_rand_nn.balanced_networks import balanced_relu
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.held_out import chosen_beta
 from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gates.hyperplanes import Gates, gates_without_incidence
-from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions, without_feature
+from clifford_rand_nn.networks import gated_predictions, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.duality import constant_columns
@@ -104,7 +105,7 @@ class Program:
         problem.beta = owner.beta_
         result = unless_interrupted(owner._limited(AugmentedLagrangian, task, tol=_TOL).solve(problem, start))
         warm.state = problem, result.coefficients
-        network = without_feature(TwoLayerNetwork.from_relu(result.coefficients, problem.p), task.feature)
+        network = without_feature(balanced_relu(result.coefficients, problem.p), task.feature)
         return np.asarray(network.predict(X)).reshape(len(X), -1), network.n_neurons
 
 

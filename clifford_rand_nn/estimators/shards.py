@@ -25,7 +25,7 @@ from clifford_rand_nn.shards.engines.local import as_engine
 from clifford_rand_nn.shards.gated_fit import State, Trained, moved
 from clifford_rand_nn.shards.plan import plan_fit
 from clifford_rand_nn.shards.scan import Facts
-from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.source import Shards, fingerprint
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.stopping import holding
 
@@ -90,7 +90,7 @@ def belongs_to(model: Any, shards: Shards, free: tuple[str, ...]) -> dict[str, A
     about = {name: value for name, value in model.get_params().items() if name not in free}
     if isinstance(about["gates"], Gates):
         about["gates"] = tuple(about["gates"])
-    return about | {"shards": shards.fingerprint, "model": type(model).__name__}
+    return about | {"shards": fingerprint(shards), "model": type(model).__name__}
 
 
 def opened_checkpoint(runs: Engine, checkpoint: Any, about: dict[str, Any], owner: str) -> tuple[CheckpointStore, Any]:

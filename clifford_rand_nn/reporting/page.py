@@ -17,7 +17,7 @@ from clifford_rand import __version__
 from clifford_rand._files import replaced
 from clifford_rand._optional import require
 from clifford_rand_nn._words import joined, printable_lines
-from clifford_rand_nn.displays.calibration import CalibrationDisplay, LearningCurveDisplay
+from clifford_rand_nn.displays.calibration import CalibrationDisplay, LearningCurveDisplay, with_part
 from clifford_rand_nn.displays.path import RegularizationPathDisplay
 from clifford_rand_nn.displays.training import CertificateDisplay, ConvergenceDisplay
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
@@ -221,7 +221,7 @@ def learning_curve(model: Any, rows: Rows, influence: Influence | None) -> tuple
             model, rows.X, rows.y, rows.weights, rows.groups, train_sizes=shares, ax=ax
         )
         if influence is not None and own is not None:
-            curve = curve.with_part(influence.n_train, influence.train_score, own)
+            curve = with_part(curve, influence.n_train, influence.train_score, own)
         return curve, "leave-one-out, or held-out rows where the network needs them"
     some = np.sort(np.random.default_rng(_SEED).permutation(n)[: 2 * _MOST])
     X, y, classes = rows.X[some], rows.y[some], hasattr(model, "classes_")

@@ -27,6 +27,7 @@ from clifford_rand_nn.estimators.folds import take_features
 from clifford_rand_nn.saved import kernel_networks, networks, parts
 from clifford_rand_nn.saved.parts import ForeignPartError
 from clifford_rand_nn.tables.encoder import TableEncoder
+from clifford_rand_nn.tables.encoder_state import encoder_from_plain, encoder_to_plain
 from clifford_rand_nn.tables.model import TableModel
 
 Model: TypeAlias = networks.Network | kernel_networks.Network | BetaCV | Pipeline
@@ -170,7 +171,7 @@ def _pack_step(arrays: Arrays, place: str, name: str, step: Any) -> dict[str, An
     except (NotFittedError, TypeError) as error:
         raise fail("model", "save_model", f"a pipeline whose step {name!r} is fitted", describe(str(error))) from error
     if type(step) is TableEncoder:
-        own, values = step.to_plain()
+        own, values = encoder_to_plain(step)
         arrays |= {f"{place}_{key}": array for key, array in own.items()}
         return {"kind": "table", "arrays": sorted(own), "encoder": values}
     data = arrays[place] = _pack_skops(step, name)
@@ -184,7 +185,7 @@ def _read_step(arrays: Arrays, place: str, name: str, values: dict[str, Any]) ->
         return kind
     if kind == "table":
         own = {key: arrays.pop(f"{place}_{key}") for key in values["arrays"]}
-        return TableEncoder.from_plain(own, values["encoder"])
+        return encoder_from_plain(own, values["encoder"])
     agree(kind == "scikit-learn", f"the step {name!r} is of an unknown kind")
     data = arrays.pop(place).tobytes()
     agree(hashlib.sha256(data).hexdigest() == values["sha256"], f"the step {name!r} is another one than was saved")

@@ -72,7 +72,7 @@ class Checkpoint:
         """Return what a solver keeps its state with; one that does nothing for None.
 
         ``about``: all that the state depends on, by name: plain values, arrays, and tuples, lists and dicts of these;
-        for the rows, ``{"shards": shards.fingerprint}``. What may change from one start to the next (limits of time,
+        for the rows, ``{"shards": fingerprint(shards)}``. What may change from one start to the next (limits of time,
         how much is printed) is left out. ``owner``: whose errors these are. ``writes``: whether this process writes: of
         several that run the same solver only one does, and all of them read. Raises ArgumentError: the file cannot be
         written (no folder, no permission, a full disk).

@@ -20,7 +20,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cost import duration
 from clifford_rand_nn.row_sums import Engine, Part, PartWork, RowMap, RowSum, Sums
 from clifford_rand_nn.shards.formats.arrays import Stored
-from clifford_rand_nn.shards.source import Shard, Shards
+from clifford_rand_nn.shards.source import Shard, Shards, shard_blocks, with_shards
 
 _TRIAL_ROWS = 2**16
 _PIECES = 16  # places among all rows from which those of the trial come
@@ -177,7 +177,7 @@ def _some_rows(shards: Shards, rows: int, pieces: int) -> Shards:
             piece = [None if stored is None else _Rows(stored, start, stop) for stored in (y, weights)]
             pieces_of[part.shard, start] = Shard(_Rows(X, start, stop), *piece)
             taken += stop - start
-    return shards.of(tuple(pieces_of.values()))
+    return with_shards(shards, tuple(pieces_of.values()))
 
 
 # ---- what the trial is watched with
@@ -220,7 +220,7 @@ class _Timed:
 
     def keep(self, make: RowMap) -> None:
         self._timed(lambda: self._engine.keep(make))
-        row = next(self.shards.blocks(self.shards.parts[0], 1))
+        row = next(shard_blocks(self.shards, self.shards.parts[0], 1))
         self.kept += make.of(row).nbytes * self.shards.n_rows
 
     def each(self, work: PartWork) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand.compiler.decorator import compiled
 from clifford_rand_nn.row_sums import Block, Engine, Part, PartWork
-from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.source import Shards, shard_blocks
 
 _BEYOND_HALF = 65536.0  # what `lifted` makes of what is not finite in half precision, or more
 _MOST_CLASSES = 10_000  # more different labels are most likely real targets
@@ -70,7 +70,7 @@ class _Scan(PartWork):
         energies: dict[Any, float] = defaultdict(float)
         picked: list[Sample] = []
         ranges: list[Array] = []
-        for block in shards.blocks(part, self.rows):
+        for block in shard_blocks(shards, part, self.rows):
             w = np.ones(len(block.X)) if block.weights is None else np.ascontiguousarray(block.weights)
             lengths = np.empty(len(w))
             _add_moments(_floats(block.X), w, sums, squares, lengths)

@@ -4,13 +4,12 @@ import copy
 import math
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
-from clifford_rand._threads import cached_property
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.row_sums import Block, Part
 from clifford_rand_nn.shards.formats.arrays import UNREADABLE, Stored
@@ -95,7 +94,7 @@ class Shards:
         most = min(_PART_BYTES // (self.n_features * self.dtype.itemsize), self.n_rows // _PARTS)
         size = max(_LEAST_ROWS, most // _LEAST_ROWS * _LEAST_ROWS)
         self.part_rows = check_integer(size if part_rows is None else part_rows, "part_rows", "Shards")
-        self.parts: tuple[Part, ...] = tuple(self._parts())
+        self.parts: tuple[Part, ...] = tuple(_parts_of(self))
 
     def _check(self) -> None:
         first = self.shards[0]
@@ -158,77 +157,78 @@ class Shards:
         """Whether there are targets."""
         return all(shard.y is not None for shard in self.shards)
 
-    def _parts(self) -> Iterator[Part]:
-        first = 0
-        for index, shard in enumerate(self.shards):
-            n, start = shard.X.shape[0], 0
-            while start < n:
-                stop = min(start + self.part_rows, n)
-                unit = shard.X.unit(stop) if stop < n else None
-                if unit is not None:  # as many whole units as there is room for, or one
-                    stop = unit[0] if unit[0] > start else unit[1]
-                yield Part(index, start, stop, first + start)
-                start = stop
-            first += n
-
-    def bytes_of(self, part: Part) -> int:
-        """Return the bytes of the rows of a part, in the types in which they are stored."""
-        stored = [array for array in self.shards[part.shard] if array is not None]
-        return part.size * sum(math.prod(array.shape[1:]) * array.dtype.itemsize for array in stored)
-
-    def of(self, shards: tuple[Shard, ...]) -> Self:
-        """Return shards of other rows, divided as these."""
-        copied = copy.copy(self)
-        vars(copied).pop("fingerprint", None)
-        copied.shards = shards
-        copied.parts = tuple(copied._parts())
-        return copied
-
-    def whole(self) -> Self:
-        """Return the same shards with a part for each, for work that writes a file a shard."""
-        shards = copy.copy(self)
-        first = np.cumsum([0, *(shard.X.shape[0] for shard in self.shards)])
-        sizes = enumerate(shard.X.shape[0] for shard in self.shards)
-        shards.parts = tuple(Part(index, 0, size, int(first[index])) for index, size in sizes if size)
-        return shards
-
-    def blocks(self, part: Part, rows: int, *, targets: bool = True, columns: bool = True) -> Iterator[Block]:
-        """Yield the rows of a part, at most ``rows`` at a time, with their targets and weights if these are wanted.
-
-        Without ``columns`` their X is (k, 0), and nothing is read of them.
-
-        Raises
-        ------
-        ArgumentError
-            They cannot be read; the sentence names the file and the rows. Or ``rows`` is no number of them.
-        """
-        rows = check_integer(rows, "rows", "Shards.blocks")
-        stored = self.shards[part.shard] if targets else (self.shards[part.shard].X, None, None)
-        named = zip(_ROLES, stored, strict=True)
-        X, y, weights = (None if stored is None else _read(name, stored, part, rows) for name, stored in named)
-        assert X is not None
-        first = part.first
-        sizes = (min(rows, part.stop - start) for start in range(part.start, part.stop, rows))
-        for block in X if columns else (np.empty((size, 0), self.dtype) for size in sizes):
-            w = None if weights is None else next(weights).astype(np.float64).reshape(len(block))
-            yield Block(block, None if y is None else next(y), w, first)
-            first += len(block)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """What tells these shards from others, and from themselves after a change: names, sizes, times, some rows."""
-        digest = blake2b(digest_size=16)
-        for shard in self.shards:
-            for name, stored in zip(_ROLES, shard, strict=True):
-                try:
-                    digest.update(b"-" if stored is None else stored.identity().encode())
-                except UNREADABLE as error:
-                    assert stored is not None
-                    raise _unreadable(name, f"{stored.name}", error) from error
-        return digest.hexdigest()
-
     def __repr__(self) -> str:
         return f"Shards(n={self.n_rows}, d={self.n_features}, dtype={self.dtype}, shards={len(self.shards)})"
+
+
+def _parts_of(shards: Shards) -> Iterator[Part]:
+    first = 0
+    for index, shard in enumerate(shards.shards):
+        n, start = shard.X.shape[0], 0
+        while start < n:
+            stop = min(start + shards.part_rows, n)
+            unit = shard.X.unit(stop) if stop < n else None
+            if unit is not None:  # as many whole units as there is room for, or one
+                stop = unit[0] if unit[0] > start else unit[1]
+            yield Part(index, start, stop, first + start)
+            start = stop
+        first += n
+
+
+def part_bytes(shards: Shards, part: Part) -> int:
+    """Return the bytes of the rows of a part, in the types in which they are stored."""
+    stored = [array for array in shards.shards[part.shard] if array is not None]
+    return part.size * sum(math.prod(array.shape[1:]) * array.dtype.itemsize for array in stored)
+
+
+def with_shards(shards: Shards, others: tuple[Shard, ...]) -> Shards:
+    """Return shards of other rows, divided as these."""
+    copied = copy.copy(shards)
+    copied.shards = others
+    copied.parts = tuple(_parts_of(copied))
+    return copied
+
+
+def whole_shards(shards: Shards) -> Shards:
+    """Return the same shards with a part for each, for work that writes a file a shard."""
+    copied = copy.copy(shards)
+    first = np.cumsum([0, *(shard.X.shape[0] for shard in shards.shards)])
+    sizes = enumerate(shard.X.shape[0] for shard in shards.shards)
+    copied.parts = tuple(Part(index, 0, size, int(first[index])) for index, size in sizes if size)
+    return copied
+
+
+def shard_blocks(
+    shards: Shards, part: Part, rows: int, *, targets: bool = True, columns: bool = True
+) -> Iterator[Block]:
+    """Yield the rows of a part, at most ``rows`` at a time, with their targets and weights if these are wanted.
+
+    Without ``columns`` their X is (k, 0), and nothing is read of them. Raises ArgumentError: they cannot be read; the
+    sentence names the file and the rows.
+    """
+    stored = shards.shards[part.shard] if targets else (shards.shards[part.shard].X, None, None)
+    named = zip(_ROLES, stored, strict=True)
+    X, y, weights = (None if stored is None else _read(name, stored, part, rows) for name, stored in named)
+    assert X is not None
+    first = part.first
+    sizes = (min(rows, part.stop - start) for start in range(part.start, part.stop, rows))
+    for block in X if columns else (np.empty((size, 0), shards.dtype) for size in sizes):
+        w = None if weights is None else next(weights).astype(np.float64).reshape(len(block))
+        yield Block(block, None if y is None else next(y), w, first)
+        first += len(block)
+
+
+def fingerprint(shards: Shards) -> str:
+    """Return what tells shards from others, and from themselves after a change: names, sizes, times, some rows."""
+    digest = blake2b(digest_size=16)
+    for shard in shards.shards:
+        for name, stored in zip(_ROLES, shard, strict=True):
+            try:
+                digest.update(b"-" if stored is None else stored.identity().encode())
+            except UNREADABLE as error:
+                assert stored is not None
+                raise _unreadable(name, f"{stored.name}", error) from error
+    return digest.hexdigest()
 
 
 def _rows(stored: Stored) -> str:

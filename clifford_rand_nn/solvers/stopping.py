@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sized
 from contextlib import contextmanager
 from functools import singledispatch, wraps
 from types import FrameType, TracebackType
-from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
@@ -151,7 +151,7 @@ def handed_over(solve: Callable[P, R]) -> Callable[P, R]:
     def whole(*args: P.args, **named: P.kwargs) -> R:
         with Interrupts() as interrupts:
             result = solve(*args, **named)
-        return as_interrupted(result) if interrupts.held else result
+        return cast(R, as_interrupted(result)) if interrupts.held else result
 
     return whole
 
@@ -172,7 +172,7 @@ def settled(result: R) -> R:
     if interrupts is None or not interrupts.held:
         return result
     interrupts.held = False
-    return as_interrupted(result)
+    return cast(R, as_interrupted(result))
 
 
 def raise_held() -> None:

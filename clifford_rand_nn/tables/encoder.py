@@ -1,5 +1,6 @@
 """TableEncoder: a data frame of any columns in, numbers out, learned by scikit-learn's own imputers and encoders."""
 
+import copy
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -10,19 +11,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from clifford_rand._checks import check_choice, check_integer, describe, fail
-from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.export.preprocessing import table_program
 from clifford_rand_nn.export.program import Value
-from clifford_rand_nn.tables.cells import as_frame, without_marks
-from clifford_rand_nn.tables.column_readers import READERS, DateReader, Reader, Unread
-from clifford_rand_nn.tables.column_types import KINDS, find_kinds
-from clifford_rand_nn.tables.encodings import Learned, OneHot, families, fills_of, learn_encodings, unique_names
-from clifford_rand_nn.tables.notes import Notes, TableWarning, column_names
-from clifford_rand_nn.tables.writers import closest, listed
-
-_OWNER = "TableEncoder"
-_OTHER_TEXT = ("drop", "hash")
+from clifford_rand_nn.tables.encoded_rows import encode, learn
+from clifford_rand_nn.tables.encodings import Learned, unique_names
+from clifford_rand_nn.tables.notes import Notes, TableWarning
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -120,175 +113,44 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         A `TableWarning` warns of columns that are dropped, and of cells that could not be read.
         """
-        _warn(self.fit_encode(X, y)[1])
+        self._warned_fit(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, and return the rows of the same frame as numbers (n, d); warn as `fit` does."""
-        rows, notes = self.fit_encode(X, y)
-        _warn(notes)
-        return rows
+        return self._warned_fit(X, y)
 
-    def fit_encode(self, X: Any, y: Any = None) -> tuple[NDArray[np.float64], Notes]:
-        """Fit, and return the rows of the same frame as numbers (n, d), and notes on it."""
-        out_of_fold = self._fit(X, y)
-        rows, notes = self.encode(X, out_of_fold)
-        dropped = (c for c in self.columns_ if c.kind == "dropped" and not c.is_user_specified)
-        left_out = tuple(f"{c.name!r} ({c.reason})" for c in dropped)
-        return rows, replace(notes, left_out=left_out, ignored=())
+    def _warned_fit(self, X: Any, y: Any) -> NDArray[np.float64]:
+        fitted, rows, notes = fitted_encoder(self, X, y)
+        vars(self).clear()
+        vars(self).update(vars(fitted))
+        if notes.lines():
+            warnings.warn("; ".join(notes.lines()), TableWarning, stacklevel=3)
+        return rows
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the rows of a data frame as numbers (n, d); warn by `TableWarning` of what is new in them.
 
         Columns are found by name; those that the encoder does not know are ignored.
         """
-        rows, notes = self.encode(X)
+        rows, notes = encode(self, X)
         for line in notes.lines():
             warnings.warn(line, TableWarning, stacklevel=3)
         return rows
-
-    def encode(
-        self, X: Any, out_of_fold: Mapping[str, NDArray[np.float64]] | None = None
-    ) -> tuple[NDArray[np.float64], Notes]:
-        """Return the rows of a data frame as numbers (n, d), and notes on it; for tables in blocks.
-
-        ``out_of_fold`` are the target means of rows of training, by `fit_encode`.
-        """
-        check_is_fitted(self, "encodings_")
-        frame = self._matching(X)
-        unread: Unread = {}
-        cells = read_cells(self.readers_, frame, unread)
-        known = set(self._names)
-        ignored = tuple(name for name in frame.columns if name not in known)
-        unknown = {
-            encoding.column: new
-            for encoding in self.encodings_
-            if isinstance(encoding, OneHot) and (new := encoding.new_words(cells[encoding.cells]))
-        }
-        gaps = {name: int(np.count_nonzero(np.isnan(cells[name]))) for name in self.complete_columns_}
-        filled = {self._origin[name]: count for name, count in gaps.items() if count}
-        means = out_of_fold or {}
-        parts = [means[part.cells] if part.cells in means else part(cells[part.cells]) for part in self.encodings_]
-        return np.hstack(parts), Notes(len(frame), ignored, unknown, filled, unread)
-
-    @property
-    def text_columns(self) -> tuple[str, ...]:
-        """Columns of the table that are read as texts: ``as_text`` of `read_frame` and `read_blocks`."""
-        check_is_fitted(self, "encodings_")
-        return tuple(reader.name for reader in self.readers_ if reader.in_files == "text")
-
-    @property
-    def number_columns(self) -> tuple[str, ...]:
-        """Columns of the table that are read as numbers: ``as_number`` of `read_blocks`."""
-        check_is_fitted(self, "encodings_")
-        return tuple(reader.name for reader in self.readers_ if reader.in_files == "number")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns that come out, such as "age", "age (missing)", "city=Oslo" and "city (rare)"."""
         check_is_fitted(self, "encodings_")
         return np.array(unique_names(self.encodings_), dtype=object)
 
-    def to_plain(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return all that was learned as arrays of numbers and values that JSON can hold; see `from_plain`."""
-        from clifford_rand_nn.tables.encoder_state import encoder_to_plain
-
-        check_is_fitted(self, "encodings_")
-        return encoder_to_plain(self)
-
-    @classmethod
-    def from_plain(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> "TableEncoder":
-        """Return the encoder that `to_plain` described; it encodes every table bit for bit as that one.
-
-        Raises ValueError, LookupError or TypeError if they describe no encoder.
-        """
-        from clifford_rand_nn.tables.encoder_state import encoder_from_plain
-
-        params, learned = encoder_from_plain(arrays, meta)
-        encoder = cls(**params)
-        encoder._check_parameters()
-        encoder._set(learned)
-        return encoder
-
-    def _fit(self, X: Any, y: Any) -> dict[str, NDArray[np.float64]]:
-        self._check_parameters()
-        frame, named = as_frame(X)
-        frame = without_marks(
-            frame, column_names(self.missing_values, "missing_values", _OWNER, "marks of missing cells")
-        )
-        there = [str(name) for name in frame.columns]
-        if len(frame) < 2:
-            raise fail("X", _OWNER, "of two rows or more, so that columns can differ", describe("one sample"))
-        kinds = find_kinds(frame, self._asked(there), self.other_text, self.min_frequency, y is not None)
-        formats = self.date if isinstance(self.date, Mapping) else {}
-        readers = tuple(
-            READERS[kind.kind].of(kind.name, frame[name], formats.get(kind.name))
-            for kind, name in zip(kinds, frame.columns, strict=True)
-            if kind.kind != "dropped"
-        )
-        if not readers:
-            reasons = "; ".join(f"{kind.name!r}: {kind.reason}" for kind in kinds[:3])
-            raise fail("X", _OWNER, "a table with a column that can be used", describe(reasons))
-        columns = {reader.name for reader in readers}
-        readers = tuple(r.apart_from(columns) if isinstance(r, DateReader) else r for r in readers)
-        cells = read_cells(readers, frame, {})
-        encodings, out_of_fold = learn_encodings(readers, cells, self, y)
-        complete = tuple(name for name in fills_of(encodings) if not np.isnan(cells[name]).any())
-        self._set(Learned(kinds, readers, encodings, complete, named))
-        return out_of_fold
-
-    def _check_parameters(self) -> None:
-        check_choice(self.other_text, "other_text", _OWNER, _OTHER_TEXT)
-        for name in ("min_frequency", "max_categories", "n_text_features"):
-            check_integer(getattr(self, name), name, _OWNER, low=2 if name == "max_categories" else 1)
-
     def _set(self, learned: Learned) -> None:
-        """Set the fitted attributes, after a fit or from a file."""
         self.columns_, self.readers_, self.encodings_, self.complete_columns_, is_named = learned
-        self._names = tuple(kind.name for kind in self.columns_)
-        self._origin = families(self.readers_)[1]
-        self.n_features_in_ = len(self._names)
+        self.n_features_in_ = len(self.columns_)
         if is_named:
-            self.feature_names_in_ = np.array(self._names, dtype=object)
+            self.feature_names_in_ = np.array([kind.name for kind in self.columns_], dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.source_columns_ = np.array([part.column for part in self.encodings_ for _ in part.names], dtype=object)
-
-    def _asked(self, there: list[str]) -> dict[str, str]:
-        """Return the kinds that were given, by name."""
-        asked: dict[str, str] = {}
-        for name, kind in (
-            *((kind, kind) for kind in KINDS[:-1]),
-            ("drop", KINDS[-1]),
-        ):
-            for column in column_names(getattr(self, name), name, _OWNER):
-                if column not in there:
-                    hint = f"The columns are {listed(there, column)}."
-                    raise fail(name, _OWNER, "names of columns of the table", column, hint)
-                if column in asked:
-                    rule = f"apart from the {asked[column]} columns"
-                    raise fail(name, _OWNER, rule, column, "Name a column once.")
-                asked[column] = kind
-        return asked
-
-    def _matching(self, X: Any) -> Any:
-        """Return a frame that has all columns that are read."""
-        frame, named = as_frame(X)
-        if not named:
-            if frame.shape[1] != self.n_features_in_:
-                width, wanted = frame.shape[1], self.n_features_in_
-                hint = f"X has {width} features, but {_OWNER} is expecting {wanted} features as input."
-                raise fail("X", _OWNER, f"of {wanted} columns, as in training", describe(f"{width}"), hint)
-            frame.columns = list(self._names)
-        frame = without_marks(
-            frame, column_names(self.missing_values, "missing_values", _OWNER, "marks of missing cells")
-        )
-        there = set(frame.columns)
-        missing = [reader.name for reader in self.readers_ if reader.name not in there]
-        if missing:
-            n = "a column" if len(missing) == 1 else f"{len(missing)} of the {len(self.readers_)} columns"
-            what = f"{n} of the model {'is' if len(missing) == 1 else 'are'} missing from the table"
-            raise ArgumentError(f"{what}: {listed(missing)}{closest(missing[0], list(frame.columns))}.")
-        return frame
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -298,18 +160,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
-def read_cells(readers: Iterable[Reader], frame: Any, unread: Unread) -> dict[str, NDArray[Any]]:
-    """Return the cells of all columns that are used, by their names; ``unread`` gets those that could not be read."""
-    cells: dict[str, NDArray[Any]] = {}
-    for reader in readers:
-        cells |= reader.read(frame[reader.name], unread)
-    return cells
+def fitted_encoder(encoder: TableEncoder, X: Any, y: Any = None) -> tuple[TableEncoder, NDArray[np.float64], Notes]:
+    """Return a fitted copy of an encoder, the rows of the same frame as numbers (n, d), and notes on it."""
+    learned, out_of_fold = learn(encoder, X, y)
+    fitted = with_learned(encoder, learned)
+    rows, notes = encode(fitted, X, out_of_fold)
+    dropped = (c for c in fitted.columns_ if c.kind == "dropped" and not c.is_user_specified)
+    left_out = tuple(f"{c.name!r} ({c.reason})" for c in dropped)
+    return fitted, rows, replace(notes, left_out=left_out, ignored=())
 
 
-def _warn(notes: Notes) -> None:
-    """Warn once of the notes of a fit."""
-    if notes.lines():
-        warnings.warn("; ".join(notes.lines()), TableWarning, stacklevel=3)
+def with_learned(encoder: TableEncoder, learned: Learned) -> TableEncoder:
+    """Return a copy of an encoder that has learned this, in a fit or from a file."""
+    fitted = copy.copy(encoder)
+    fitted._set(learned)
+    return fitted
 
 
 @table_program.register

@@ -5,12 +5,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._optional import require
 from clifford_rand_nn._records import agree, record_of, texts, truth, values_of, whole
 from clifford_rand_nn.tables.column_readers import NUMBER, READERS, TEXT, TRUTH, WORD, DateReader, Reader
 from clifford_rand_nn.tables.column_types import KINDS, ColumnKind
 from clifford_rand_nn.tables.dates import PARTS, moments
+from clifford_rand_nn.tables.encoded_rows import check_parameters
+from clifford_rand_nn.tables.encoder import TableEncoder, with_learned
 from clifford_rand_nn.tables.encodings import (
     Encoding,
     Filled,
@@ -29,8 +32,9 @@ _LISTS = ("numeric", "categorical", "boolean", "text", "drop", "missing_values")
 _MOST_FEATURES = 2**20  # of hashed words: more columns than any model of a table has
 
 
-def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def encoder_to_plain(encoder: TableEncoder) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """Return what a fitted `TableEncoder` learned: numbers as arrays, the rest as JSON can hold it."""
+    check_is_fitted(encoder, "encodings_")
     params = encoder.get_params(deep=False)
     dates = params["date"]
     params |= {name: column_names(params[name], name, "TableEncoder") for name in _LISTS}
@@ -61,15 +65,14 @@ def encoder_to_plain(encoder: Any) -> tuple[dict[str, NDArray[Any]], dict[str, A
     return arrays, meta
 
 
-def encoder_from_plain(
-    arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]
-) -> tuple[Mapping[str, Any], Learned]:
-    """Return the parameters of the encoder that `encoder_to_plain` described, and what it learned.
+def encoder_from_plain(arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> TableEncoder:
+    """Return the encoder that `encoder_to_plain` described; it encodes every table bit for bit as that one.
 
     Raises ValueError, LookupError or TypeError if parts do not fit each other.
     """
     agree(meta["version"] == _VERSION, "the table's encoder is of a later version")
-    params = _read_parameters(meta["params"])
+    encoder = TableEncoder(**_read_parameters(meta["params"]))
+    check_parameters(encoder)
     kinds = tuple(record_of(ColumnKind, kind) for kind in meta["columns"])
     readers = tuple(_read_reader(reader) for reader in meta["readers"])
     names = [kind.name for kind in kinds]
@@ -98,7 +101,7 @@ def encoder_from_plain(
     features = whole(meta["n_text_features"], 1)
     agree(features < _MOST_FEATURES, _FAULT)
     encodings += [HashedWords(cells, origin[cells], features) for cells in of[TEXT]]
-    return params, Learned(kinds, readers, (*encodings, *means), complete, bool(meta["named"]))
+    return with_learned(encoder, Learned(kinds, readers, (*encodings, *means), complete, bool(meta["named"])))
 
 
 def _read_means(values: NDArray[Any], stored: Mapping[str, Any], origin: Mapping[str, str]) -> list[TargetMeans]:

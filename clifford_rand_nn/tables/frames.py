@@ -108,10 +108,10 @@ def read_blocks(
         Those to read; None for all. A function gets the names that are there, and returns those to read.
     string_columns : sequence of str
         Columns of a CSV whose cells are texts in every frame, even if those of one are all numbers; the
-        ``text_columns`` of a `TableEncoder`.
+        `columns_as_text` of a `TableEncoder`.
     as_number : sequence of str
-        Columns of a CSV that hold numbers, among which no codes such as 007 are looked for; the ``number_columns`` of a
-        `TableEncoder`.
+        Columns of a CSV that hold numbers, among which no codes such as 007 are looked for; the
+        `columns_as_number` of a `TableEncoder`.
     dialect
         ``separator``, ``decimal``, ``header`` and ``encoding`` as for `read_frame`.
 

@@ -20,7 +20,7 @@ from clifford_rand_nn.tables.cells import as_frame, distinct, is_rare, numbers, 
 from clifford_rand_nn.tables.column_readers import DateReader
 from clifford_rand_nn.tables.column_types import MOST_CLASSES, choose_task
 from clifford_rand_nn.tables.dates import date_formats
-from clifford_rand_nn.tables.encoder import TableEncoder
+from clifford_rand_nn.tables.encoder import TableEncoder, fitted_encoder
 from clifford_rand_nn.tables.notes import TableWarning, column_names
 from clifford_rand_nn.tables.summary import TableSummary, summarize
 from clifford_rand_nn.tables.writers import listed
@@ -127,7 +127,7 @@ class TableModel(Pipeline):
         """Return the `FitPlan` of the last step for the features of a frame, which a copy of the encoder makes."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TableWarning)
-            return self[-1].plan(clone(self[0]).fit_encode(frame, y)[0], y)
+            return self[-1].plan(fitted_encoder(self[0], frame, y)[1], y)
 
 
 def table_model(

@@ -25,7 +25,7 @@ class TableWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Notes:
-    """Notes of `TableEncoder.encode`; the sum of two is that of both tables.
+    """Notes of `encode`; the sum of two is that of both tables.
 
     Attributes
     ----------

@@ -9,6 +9,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import ArrayLike
 from clifford_rand_nn._display import TextShown
 from clifford_rand_nn._records import show_options
+from clifford_rand_nn.balanced_networks import balanced_network, unit_atoms
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
@@ -90,7 +91,7 @@ def polish(network: Any, X: ArrayLike, y: ArrayLike, **options: Any) -> Polished
         raise fail("bias", "polish", "False for a network whose hidden layer has no biases", program.bias)
     before = program.objective(source.network)
     narrowed, proofs = _narrowed(program, program.solve())
-    own = program.lifted(source.network, program.task.feature).to_neurons(program.p)
+    own = unit_atoms(program.lifted(source.network, program.task.feature), program.p)
     balanced = _of_neurons(program, own)
     best, after, written = network, before, source.network
     for candidate in (source.network, balanced, _retrained(program, own.neurons), *narrowed):
@@ -117,7 +118,7 @@ def _narrowed(program: TrainingProgram, solution: Solution) -> tuple[list[TwoLay
 
 def _largest(program: TrainingProgram, network: TwoLayerNetwork, most: int) -> TwoLayerNetwork:
     """Return the largest neurons with optimal weights."""
-    atoms, values, _ = program.lifted(network, program.task.feature).to_neurons(program.p)
+    atoms, values, _ = unit_atoms(program.lifted(network, program.task.feature), program.p)
     return _retrained(program, atoms.take(np.argsort(-np.linalg.norm(values, axis=1), kind="stable")[:most]))
 
 
@@ -131,7 +132,7 @@ def _retrained(program: TrainingProgram, atoms: Neurons) -> TwoLayerNetwork:
 
 
 def _of_neurons(program: TrainingProgram, solution: WeightedNeurons) -> TwoLayerNetwork:
-    network: TwoLayerNetwork = without_feature(TwoLayerNetwork.from_neurons(solution, program.p), program.task.feature)
+    network: TwoLayerNetwork = without_feature(balanced_network(solution, program.p), program.task.feature)
     return network
 
 

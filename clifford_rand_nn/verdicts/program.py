@@ -20,6 +20,7 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import ArrayLike
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.balanced_networks import balanced_network, balanced_relu, relu_coefficients, unit_atoms
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.certified_values import with_network_values
 from clifford_rand_nn.claims import NetworkClaim
@@ -229,7 +230,7 @@ class TrainingProgram(ConvexReLU):
         if proof.lower_bound <= objective or not isinstance(members, Gates):
             proof = replace(proof, claim=NetworkClaim(network, family))
             return with_network_values(proof, task.X, task.targets, task.weights)
-        own = self._hyperplanes(self.lifted(network, task.feature).to_neurons(self.p).neurons, task)
+        own = self._hyperplanes(unit_atoms(self.lifted(network, task.feature), self.p).neurons, task)
         every = activation_patterns(task.X, joined_gates([members, own], members)).gates
         claim = NetworkClaim(network, replace(family, members=every))
         proof = replace(proof, claim=claim, scope=gate_scope(every), n_patterns=len(every))
@@ -273,7 +274,7 @@ class TrainingProgram(ConvexReLU):
     def _settled(self, task: Task) -> Task:
         """Take the network's neurons that are on somewhere."""
         self.loss_ = task.loss if isinstance(task.loss, str) else task.loss.name
-        start = self.lifted(self.source.network, task.feature).to_neurons(self.p)
+        start = unit_atoms(self.lifted(self.source.network, task.feature), self.p)
         live = (start.neurons.columns(task.rows) > 0).any(axis=0) & start.values.any(axis=1)
         self._start = start.neurons.take(np.flatnonzero(live))
         return task
@@ -316,10 +317,10 @@ class TrainingProgram(ConvexReLU):
         """Add up the neurons of each cone of one output, a neuron of its boundary with those inside."""
         result, pricer = super()._generate_columns(task, family, warm)
         if isinstance(family.members, Gates) and task.targets.shape[1] == 1 and len(result.coefficients.neurons):
-            network = TwoLayerNetwork.from_neurons(result.coefficients, self.p)
+            network = balanced_network(result.coefficients, self.p)
             with suppress(ArgumentError):  # of a neuron that rounding has moved out of its cone
-                cones = network.to_relu(task.rows, family.members.activations(task.X))[0]
-                neurons = TwoLayerNetwork.from_relu(cones, self.p).to_neurons(self.p)
+                cones = relu_coefficients(network, task.rows, family.members.activations(task.X))[0]
+                neurons = unit_atoms(balanced_relu(cones, self.p), self.p)
                 result = replace(result, coefficients=neurons)
         return result, pricer
 

@@ -27,7 +27,7 @@ from clifford_rand_nn.row_sums import RowSum, Targets, pairwise
 from clifford_rand_nn.shards.engines.dask import DaskEngine
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.gated_passes import Judge, Network, Patterns
-from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.source import Shards, shard_blocks
 
 _PASSES = 5
 
@@ -107,7 +107,7 @@ def main():
     dask.config.set(dict.fromkeys(off, False))
     with tempfile.TemporaryDirectory() as folder:
         shards = Shards(*files(made(folder, args.rows, args.columns)), part_rows=4096)
-        some = next(shards.blocks(shards.parts[0], 2000))
+        some = next(shard_blocks(shards, shards.parts[0], 2000))
         model = GatedReLUClassifier(args.gates, beta=0.1, loss="logistic", tol=0.9, max_iter=1, random_state=0)
         gates = model.fit(some.X.astype(np.float64), some.y).gates_
         U = np.random.default_rng(1).standard_normal((args.columns, len(gates), 1)) / args.columns

@@ -26,7 +26,6 @@ from timing import hold, run_parts, timed
 from clifford_rand_nn import (
     ConvexReLURegressor,
     CrossProductLassoRegressor,
-    TwoLayerNetwork,
     activation_patterns,
     bracket_factor,
     cross_product_dictionary,
@@ -34,6 +33,7 @@ from clifford_rand_nn import (
     sample_gates,
     spiral,
 )
+from clifford_rand_nn.balanced_networks import balanced_network
 from clifford_rand_nn.pricing.base import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.problems.lasso import LassoProblem
@@ -243,7 +243,7 @@ def equal():
         lasso = generate(BlockPricer(X, cross_product_dictionary(X, "l1", bias=bias)))
         hold(lasso.relative_gap <= 1e-8, f"{name}: lasso gap {lasso.relative_gap}")
         program = by_cvxpy(ConvexReLUProblem(X, y, patterns, beta, penalty="group_l1", **options))
-        network = TwoLayerNetwork.from_neurons(lasso.coefficients, 1)
+        network = balanced_network(lasso.coefficients, 1)
         zero = LassoProblem(np.zeros((len(X), 0)), y, 1.0, loss=loss).datafit.value(0 * y[:, None])
         decoded, near, best = descents(X, y, beta, loss, bias, network, 20, rng)
         cones = ConePricer(X, patterns, 2, bias)

@@ -18,18 +18,19 @@ from sklearn.preprocessing import StandardScaler
 from timing import machine, options, timed
 
 from clifford_rand_nn.tables import read_frame, table_model
+from clifford_rand_nn.tables.encoded_rows import encode
 from clifford_rand_nn.tables.model import training_rows
 
 
 def scores(frame, target, y, train, test):
     """Return accuracy and log loss of each model on the test rows, and the number of encoded columns."""
     network = table_model(frame.iloc[train], target)
-    encoded, truth = network[0].encode(frame.iloc[train])[0], y[test]
+    encoded, truth = encode(network[0], frame.iloc[train])[0], y[test]
     linear = make_pipeline(StandardScaler(), LogisticRegressionCV(Cs=10, cv=5, max_iter=5000))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         linear.fit(encoded, y[train])
-    rows = network[0].encode(frame.iloc[test].drop(columns=target))[0]
+    rows = encode(network[0], frame.iloc[test].drop(columns=target))[0]
     found = {}
     for name, model in (("network", network[1]), ("logistic", linear)):
         loss = log_loss(truth, model.predict_proba(rows), labels=model.classes_)

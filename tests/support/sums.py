@@ -7,6 +7,7 @@ import numpy as np
 
 from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.row_sums import PartWork, RowMap, RowSum
+from clifford_rand_nn.shards.source import shard_blocks
 
 
 class Moments(RowSum):
@@ -56,7 +57,7 @@ class Where(PartWork):
     """The part, its rows' sum and the process that worked on it."""
 
     def of(self, shards, part):
-        return part, sum(float(block.X.sum()) for block in shards.blocks(part, 6)), os.getpid()
+        return part, sum(float(block.X.sum()) for block in shard_blocks(shards, part, 6)), os.getpid()
 
 
 class Broken(PartWork):

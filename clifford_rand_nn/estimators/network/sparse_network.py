@@ -11,6 +11,7 @@ from sklearn.model_selection import GroupKFold
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase, step_callback, track
+from clifford_rand_nn.balanced_networks import balanced_network
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.estimators.held_out import FOLDS, folds, n_folds
 from clifford_rand_nn.estimators.network.group_lasso_path import MOST_ACTIVE, GroupLassoPath
@@ -18,7 +19,7 @@ from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choos
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.kernel_network.training import COMPARED
-from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
+from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
@@ -177,7 +178,7 @@ def _proved(
 ) -> Proved:
     columns, values, intercept = result.coefficients
     solution = WeightedNeurons(atoms.take(columns), values, intercept)
-    network = without_feature(TwoLayerNetwork.from_neurons(solution, family.p), family.feature)
+    network = without_feature(balanced_network(solution, family.p), family.feature)
     pricer = family.pricer(Z)
     return Proved(
         claim=NetworkClaim(network, family, standard),

@@ -23,7 +23,7 @@ from clifford_rand_nn.shards.engines.dask_tasks import (
     wait_for,
     work_on_parts,
 )
-from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.source import Shards, part_bytes
 
 _SHARE = 0.4  # of a worker's memory for rows and what is kept of them; Dask spills at 0.6 and pauses at 0.8
 _SENT = 2**26  # bytes of arrays of this process that may travel to the workers, as their shards
@@ -142,7 +142,7 @@ class DaskEngine(Engine):
         left = [_SHARE * limit if limit < np.inf else 0.0 for limit in memory]
         held = set()
         for run in self._runs:
-            need = sum(map(self.shards.bytes_of, run.parts))
+            need = sum(part_bytes(self.shards, part) for part in run.parts)
             if need <= left[run.owner]:
                 left[run.owner] -= need
                 held.add(run.number)

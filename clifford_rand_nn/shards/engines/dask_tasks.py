@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import Any, NamedTuple, TypeVar, cast
 
 from numpy.typing import NDArray
@@ -17,8 +17,20 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._optional import require
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.row_sums import Block, Part, PartWork, RowMap, RowSum, Sums, added, pairwise, part_map, part_sum
-from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.row_sums import (
+    Block,
+    Part,
+    PartWork,
+    Read,
+    RowMap,
+    RowSum,
+    Sums,
+    added,
+    pairwise,
+    part_map,
+    part_sum,
+)
+from clifford_rand_nn.shards.source import Shards, shard_blocks
 
 _TRIMMED = "65536"  # what Dask's nannies set, unless configured otherwise
 _Work = TypeVar("_Work", bound=Callable[..., Any])
@@ -109,8 +121,10 @@ class _Held(NamedTuple):
         return self.blocks_of[part.first].pieces(rows)
 
 
-def _source(rows: Any) -> Any:
-    return _Held({block.first: block for block in rows}) if isinstance(rows, list) else rows
+def _reader(rows: Any) -> Read:
+    return (
+        _Held({block.first: block for block in rows}).blocks if isinstance(rows, list) else partial(shard_blocks, rows)
+    )
 
 
 def about_worker(paths: Sequence[str], dask_worker: Any) -> tuple[int, str]:
@@ -164,18 +178,18 @@ def _keep_freed_memory() -> None:
 @_returning_errors
 def hold_rows(shards: Shards, parts: Sequence[Part]) -> list[Block]:
     """Return the rows of some parts."""
-    return [block for part in parts for block in shards.blocks(part, part.size)]
+    return [block for part in parts for block in shard_blocks(shards, part, part.size)]
 
 
 @_returning_errors
 def sum_parts(rows: Any, parts: Sequence[Part], term: RowSum, kept: Sequence[Sequence[NDArray[Any]]]) -> Sums:
     """Return the sums over some parts, which are a branch of the tree of all."""
     _keep_freed_memory()
-    source = _source(rows)
+    read = _reader(rows)
     with ONE_BLAS_THREAD:
         beside = zip(*kept, strict=True) if kept else [()] * len(parts)
         pairs = zip(parts, beside, strict=True)
-        return pairwise((part_sum(source, part, term, arrays) for part, arrays in pairs), added)
+        return pairwise((part_sum(read, part, term, arrays) for part, arrays in pairs), added)
 
 
 def fold(tree: Any) -> Any:
@@ -192,9 +206,9 @@ def fold(tree: Any) -> Any:
 @_returning_errors
 def map_parts(rows: Any, parts: Sequence[Part], make: RowMap) -> list[NDArray[Any]]:
     """Return the kept arrays of some parts."""
-    source = _source(rows)
+    read = _reader(rows)
     with ONE_BLAS_THREAD:
-        return [part_map(source, part, make) for part in parts]
+        return [part_map(read, part, make) for part in parts]
 
 
 @_returning_errors

@@ -5,6 +5,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,7 +29,7 @@ from clifford_rand_nn.row_sums import (
     part_sum,
 )
 from clifford_rand_nn.shards.formats.arrays import NpyFile, RawFile
-from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.source import Shards, fingerprint, shard_blocks
 
 _HELD = 2**26  # bytes of kept arrays in memory; all beyond goes to a scratch file, read once a pass
 _LEAST_ROWS = 64  # of a block, with little memory
@@ -50,6 +51,7 @@ class LocalEngine(Engine):
 
     def __init__(self, shards: Shards, workers: int | None = None, scratch: str | None = None) -> None:
         self.shards, self.workers = shards, workers or cpu_count()
+        self._read = partial(shard_blocks, shards)
         self.most_kept, self._rows = _HELD, sys.maxsize
         self._scratch = scratch
         self._kept: list[list[NDArray[Any] | RawFile]] = [[] for _ in shards.parts]
@@ -78,14 +80,14 @@ class LocalEngine(Engine):
             kept = tuple(
                 array if isinstance(array, np.ndarray) else array.read(0, array.shape[0]) for array in self._kept[index]
             )
-            return part_sum(self.shards, part, term, kept)
+            return part_sum(self._read, part, term, kept)
 
         return pairwise(self._in_order(work), added)
 
     def keep(self, make: RowMap) -> None:
         """Make small arrays of all rows, in memory as long as they are few."""
         make = self._small(make)
-        for index, array in enumerate(self._in_order(lambda _, part: part_map(self.shards, part, make))):
+        for index, array in enumerate(self._in_order(lambda _, part: part_map(self._read, part, make))):
             self._bytes += array.nbytes
             if self._bytes <= self.most_kept:
                 self._kept[index].append(array)
@@ -143,7 +145,7 @@ def as_engine(engine: Any, shards: Shards, owner: str, max_memory: float | None 
     if engine is None:
         return LocalEngine(shards)
     if isinstance(engine, Engine):
-        if engine.shards is not shards and engine.shards.fingerprint != shards.fingerprint:
+        if engine.shards is not shards and fingerprint(engine.shards) != fingerprint(shards):
             raise fail("engine", owner, "an engine of the same shards", describe(f"one of {engine.shards!r}"))
         return engine
     if isinstance(engine, str) and engine == "torch":

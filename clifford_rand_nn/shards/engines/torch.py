@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from clifford_rand_nn.row_sums import (
     part_sum,
     runs,
 )
-from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.source import Shards, part_bytes, shard_blocks
 
 _SHARE = 0.6  # of the free memory of a device for rows and what is kept of them
 _LARGER = 16  # times the rows of a block on a device other than the CPU: products large enough to fill it
@@ -58,7 +59,7 @@ class TorchEngine(Engine):
     """
 
     def __init__(self, shards: Shards, device: Any = None, max_memory: float | None = None) -> None:
-        self.shards = shards
+        self.shards, self._read = shards, partial(shard_blocks, shards)
         self._torch = torch = require("torch", extra="torch", purpose="an engine of torch")
         dist = torch.distributed
         self._dist: Any = dist if dist.is_available() and dist.is_initialized() else None
@@ -90,7 +91,7 @@ class TorchEngine(Engine):
 
         def work() -> None:
             for part in self._parts:
-                self._kept[part].append(self._placed(part_map(self.shards, part, make)))
+                self._kept[part].append(self._placed(part_map(self._read, part, make)))
 
         self._tried(work)
 
@@ -123,18 +124,18 @@ class TorchEngine(Engine):
     def _part(self, part: Part, term: RowSum) -> Sums:
         kept = self._kept[part]
         if term.tensors:
-            return part_sum(self, part, term, tuple(kept))
-        return part_sum(self.shards, part, term, tuple(map(self._array, kept)))
+            return part_sum(self.blocks, part, term, tuple(kept))
+        return part_sum(self._read, part, term, tuple(map(self._array, kept)))
 
     def blocks(self, part: Part, rows: int, *, columns: bool = True) -> Iterator[Block]:
         """Yield rows as tensors: those on the device, which are put there as long as they fit, or from the shards."""
         if part not in self._rows:
-            size = self.shards.bytes_of(part)
+            size = part_bytes(self.shards, part)
             if size > self._left:
-                yield from map(self._tensors, self.shards.blocks(part, rows))
+                yield from map(self._tensors, self._read(part, rows))
                 return
             self._left -= size
-            self._rows[part] = self._tensors(next(self.shards.blocks(part, part.size)))
+            self._rows[part] = self._tensors(next(self._read(part, part.size)))
         yield from self._rows[part].pieces(rows)
 
     def _tensors(self, block: Block) -> Block:

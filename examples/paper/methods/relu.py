@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand_nn import Gates, TwoLayerNetwork, activation_patterns, sample_gates
+from clifford_rand_nn import Gates, activation_patterns, sample_gates
+from clifford_rand_nn.balanced_networks import balanced_relu
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from examples.paper.methods.base import Array, Labels, Method, Model
@@ -24,7 +25,7 @@ class ReLUModel(Model):
     def __init__(
         self, coefficients: ReLUCoefficients, gates: Gates, gap: float | None, beta: float, objective: float
     ) -> None:
-        self.network = TwoLayerNetwork.from_relu(coefficients)
+        self.network = balanced_relu(coefficients)
         self.gates, self.gap, self.beta, self.objective = gates, gap, beta, objective
 
     @property

@@ -10,7 +10,7 @@ from timing import peak_bytes, timed
 
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier
 from clifford_rand_nn.shards.engines.local import as_engine
-from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.source import Shards, shard_blocks
 from sharded.made import files, first_rows, judged, judges
 from sharded.products import Counted
 
@@ -24,7 +24,7 @@ def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, t
     with dask_client(dask) as client:
         wanted = "torch" if torch else client
         # libraries load the rest of themselves, and compiled code is read
-        block = next(shards.blocks(shards.parts[0]._replace(stop=_FEW), _FEW))
+        block = next(shard_blocks(shards, shards.parts[0]._replace(stop=_FEW), _FEW))
         few = clone(model).set_params(max_iter=3)
         _, first, _ = timed(lambda: few.fit(Shards([block.X], [block.y]), engine=wanted))
         local = as_engine(wanted, shards, "fit")

@@ -11,11 +11,11 @@ from clifford_rand import ArgumentError
 from clifford_rand_nn import (
     CrossProductLassoRegressor,
     GatedReLURegressor,
-    TwoLayerNetwork,
     bracket_factor,
     cross_product_dictionary,
     enumerate_patterns,
 )
+from clifford_rand_nn.balanced_networks import balanced_network
 from clifford_rand_nn.pricing.base import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.problems.gated import GatedReLUProblem
@@ -60,7 +60,7 @@ def test_one_lasso_is_the_network_for_p_1(kind, loss, bias):
         lasso = WorkingSet(tol=1e-9).solve(X, y, BETA, pricer, **options)
         program = ConvexReLUProblem(X, y, enumerate_patterns(X, bias), BETA, penalty="group_l1", bias=bias, **options)
         assert lasso.objective == pytest.approx(ConeInteriorPoint(tol=1e-9).solve(program).objective, rel=1e-7)
-        network = TwoLayerNetwork.from_neurons(lasso.coefficients, 1)
+        network = balanced_network(lasso.coefficients, 1)
         f = network.predict(X)[:, None]
         assert program.datafit.value(f) + BETA * network.penalty(1) == pytest.approx(lasso.objective, rel=1e-12)
         assert network.n_neurons <= n

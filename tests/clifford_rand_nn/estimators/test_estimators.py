@@ -19,6 +19,7 @@ from clifford_rand_nn import (
     Gates,
     spiral,
 )
+from clifford_rand_nn.balanced_networks import unit_atoms
 from clifford_rand_nn.problems.duality import gap_above
 from support.pairwise import pairwise
 
@@ -227,7 +228,7 @@ def test_networks_are_basic(solver, penalty):
     options = {"penalty": penalty, "solver": solver, "tol": 1e-4, "random_state": 0}
     network = ConvexReLURegressor(n_gates=40, beta=1e-3, bias="free", **options).fit(X[:12], Y[:12]).network_
     assert 0 < network.n_neurons <= 11
-    activations = network.to_neurons().neurons.columns(X[:12])
+    activations = unit_atoms(network).neurons.columns(X[:12])
     assert np.linalg.matrix_rank(activations - activations.mean(axis=0), tol=1e-9) == network.n_neurons
 
 
@@ -261,7 +262,7 @@ def test_neurons_that_weigh_nothing_are_left_out():
     y = np.abs(rows[:, 0])
     for seed in range(3):
         model = ConvexReLURegressor(n_gates=30, beta=0.02, random_state=seed, bias="free").fit(rows, y)
-        weight = np.linalg.norm(model.network_.to_neurons().values, axis=1)
+        weight = np.linalg.norm(unit_atoms(model.network_).values, axis=1)
         assert weight.min() > 1e-6 * weight.max()
         assert model.certificate_.verify(rows, y).relative_gap <= 1.1e-6
     x, gates = np.array([[-2.0], [-1.0], [1.0], [2.0]]), Gates.from_arrays(np.array([[1.0, -1.0]]))

@@ -23,6 +23,7 @@ from clifford_rand_nn import (
 )
 from clifford_rand_nn.scores import confusion, score_classes
 from clifford_rand_nn.shards.engines.local import LocalEngine
+from clifford_rand_nn.shards.source import whole_shards
 
 rng = np.random.default_rng(3)
 X = rng.standard_normal((120, 3)).astype(np.float16)
@@ -108,9 +109,9 @@ def test_a_fault_leaves_complete_files_only(tmp_path, shards, classifier):
 
 def test_an_engine_of_parts_that_are_not_whole_is_refused(tmp_path, classifier):
     shards = Shards(cut(X), part_rows=30)
-    with pytest.raises(ArgumentError, match=r"one of 5 parts of 4 shards instead\. Make it for shards\.whole"):
+    with pytest.raises(ArgumentError, match=r"one of 5 parts of 4 shards instead\."):
         predict_shards(classifier, shards, tmp_path / "out", engine=LocalEngine(shards))
-    files = predict_shards(classifier, shards, tmp_path / "out", engine=LocalEngine(shards.whole()))
+    files = predict_shards(classifier, shards, tmp_path / "out", engine=LocalEngine(whole_shards(shards)))
     assert [len(np.load(file)) for file in files] == [50, 0, 40, 30]
 
 

@@ -15,6 +15,8 @@ from clifford_rand_nn.tables import TableEncoder, TableWarning
 from clifford_rand_nn.tables.cells import numbers
 from clifford_rand_nn.tables.column_types import find_kinds
 from clifford_rand_nn.tables.dates import date_formats, moments
+from clifford_rand_nn.tables.encoded_rows import encode
+from clifford_rand_nn.tables.encoder_state import encoder_from_plain, encoder_to_plain
 from support.clock import within
 
 pd = pytest.importorskip("pandas")
@@ -61,7 +63,7 @@ def test_a_row_is_encoded_alone_as_among_others(frame, encoder):
     more = frame.assign(zones=zones, days=frame["when"].dt.date, texts=np.where(frame.index % 2, "Yes", "no"))
     for fitted, table in ((encoder, frame), (TableEncoder(other_text="hash").fit(more), more)):
         together = fitted.transform(table)
-        alone = [fitted.encode(table.iloc[[i]])[0] for i in range(N)]
+        alone = [encode(fitted, table.iloc[[i]])[0] for i in range(N)]
         np.testing.assert_array_equal(np.concatenate(alone), together)
 
 
@@ -147,9 +149,9 @@ def test_the_state_as_plain_values_gives_the_same_numbers(frame):
     encoder = TableEncoder(categorical=["zip"], other_text="hash", date={"either": "%d/%m/%Y"}, n_text_features=16).fit(
         frame
     )
-    arrays, meta = encoder.to_plain()
+    arrays, meta = encoder_to_plain(encoder)
     assert all(array.dtype == np.float64 for array in arrays.values())
-    again = TableEncoder.from_plain(arrays, json.loads(json.dumps(meta)))
+    again = encoder_from_plain(arrays, json.loads(json.dumps(meta)))
     new = frame.sample(frac=1, random_state=0).assign(extra=1)
     new.loc[3, ["city", "zip", "size", "when"]] = ["Rome", 4, np.nan, pd.NaT]
     with warnings.catch_warnings():
@@ -159,16 +161,16 @@ def test_the_state_as_plain_values_gives_the_same_numbers(frame):
     assert again.source_columns_.tolist() == encoder.source_columns_.tolist()
     assert again.columns_ == encoder.columns_
     assert again.get_params()["date"] == {"either": "%d/%m/%Y"}
-    assert again.to_plain()[1] == meta
+    assert encoder_to_plain(again)[1] == meta
     broken = json.loads(json.dumps(meta))
     broken["readers"] = broken["readers"][1:]
     with pytest.raises(ValueError, match="do not fit"):
-        TableEncoder.from_plain(arrays, broken)
+        encoder_from_plain(arrays, broken)
 
 
 @pytest.fixture(scope="module")
 def plain(frame):
-    return TableEncoder().fit(frame).to_plain()
+    return encoder_to_plain(TableEncoder().fit(frame))
 
 
 @pytest.mark.parametrize(
@@ -198,14 +200,14 @@ def test_plain_values_of_other_types_are_refused(plain, place, value):
     assert place[-1] in where
     where[place[-1]] = value
     with pytest.raises((ValueError, LookupError, TypeError)):
-        TableEncoder.from_plain(arrays, meta)
+        encoder_from_plain(arrays, meta)
 
 
 def test_new_tables_are_matched_by_name_and_what_is_new_is_said(frame, encoder):
     new = frame.iloc[:10, ::-1].assign(extra=1)
     new["city"] = ["Rome", "Rome", "Bern", *new["city"][3:]]
     new.loc[0, "size"] = np.nan
-    _, notes = encoder.encode(new)
+    _, notes = encode(encoder, new)
     assert notes.ignored == ("extra",)
     assert notes.unknown == {"city": {"Rome": 2, "Bern": 1}}
     assert notes.filled == {"size": 1}
@@ -332,8 +334,8 @@ def test_dates_of_every_form(case, bad):
     assert (encoder.columns_[0].kind, encoder.readers_[0].format) == ("date", form)
     there = np.arange(24) != (-1 if bad is None else bad)
     days = (expected - expected[there].min()) / pd.Timedelta(days=1)
-    again = TableEncoder.from_plain(*encoder.to_plain())
-    np.testing.assert_array_equal(again.encode(frame)[0][there, 0], days[there])
+    again = encoder_from_plain(*encoder_to_plain(encoder))
+    np.testing.assert_array_equal(encode(again, frame)[0][there, 0], days[there])
 
 
 LOCAL = pd.Series(pd.to_datetime(["2020-01-05 20:00", "2020-01-06 09:00"] * 10))
@@ -356,7 +358,7 @@ def test_hours_and_weekdays_are_those_of_the_time_zone(case):
     expected = TableEncoder().fit_transform(pd.DataFrame({"t": LOCAL, "n": np.arange(20)}))
     assert "t (weekday)=Sunday" in encoder.get_feature_names_out()
     np.testing.assert_array_equal(encoder.transform(frame), expected)
-    again = TableEncoder.from_plain(*encoder.to_plain())
+    again = encoder_from_plain(*encoder_to_plain(encoder))
     new = {"dtype": PACIFIC, "UTC": PACIFIC.dt.tz_convert("UTC"), "text": PACIFIC.dt.tz_convert("UTC").map(str)}
     for other in [LOCAL, *(new.values() if case not in ("several", "none") else [])]:
         np.testing.assert_array_equal(again.transform(frame.assign(t=other)), expected)
@@ -479,7 +481,7 @@ def test_marks_of_missing_cells_are_named():
     names = encoder.get_feature_names_out().tolist()
     assert names == ["a", "b", "self", "a (missing)", "c=x", "c=y", "c (missing)"]
     assert [kind.n_missing for kind in encoder.columns_] == [20, 1, 20, 0]
-    again = TableEncoder.from_plain(*encoder.to_plain())
+    again = encoder_from_plain(*encoder_to_plain(encoder))
     np.testing.assert_array_equal(again.transform(frame.iloc[[4]].assign(b=-999))[:, 1], [29])
     np.testing.assert_array_equal(again.transform(frame), X)
 

@@ -11,6 +11,7 @@ import pytest
 from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn.tables import TableEncoder, default_target, dialect, read_frame
 from clifford_rand_nn.tables.cells import distinct
+from clifford_rand_nn.tables.encoded_rows import columns_as_number, columns_as_text, encode
 from clifford_rand_nn.tables.frames import read_blocks
 from support.clock import fastest
 
@@ -149,9 +150,9 @@ def test_decimal_commas_beside_units_and_bad_cells(tmp_path):
     assert whole["n"].tolist() == values
     assert whole["t"].tolist() == ["1,5", "XL"] * 20
     encoder = TableEncoder().fit(whole)
-    kinds = {"string_columns": encoder.text_columns, "as_number": encoder.number_columns}
+    kinds = {"string_columns": columns_as_text(encoder), "as_number": columns_as_number(encoder)}
     for table in (whole, pd.concat(read_blocks(tmp_path / "t.csv", rows=9, **kinds))):
-        X, notes = encoder.encode(table)
+        X, notes = encode(encoder, table)
         assert X[:, :3].tolist() == [[np.median(values[:-1]) if i == 39 else v, v, v] for i, v in enumerate(values)]
         assert notes.unread == {"a": (1, "n.d.", 39)}
 
@@ -400,7 +401,7 @@ def test_faults_of_a_later_block_are_reported(tmp_path):
     encoder, path = TableEncoder(numeric=["b"]).fit(frame), tmp_path / "t.csv"
     text = frame.to_csv(index=False)
     path.write_text(text.replace("6.25,50", "6.25,old"))
-    rows, notes = encoder.encode(pd.concat(read_blocks(path, rows=8, as_number=encoder.number_columns)))
+    rows, notes = encode(encoder, pd.concat(read_blocks(path, rows=8, as_number=columns_as_number(encoder))))
     assert (notes.unread, rows[50].tolist()) == ({"b": (1, "old", 50)}, [6.25, 29.5])
     path.write_text(text.replace("6.25,50", "6.25,50,0"))
     with pytest.raises(ArgumentError, match="malformed CSV"):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import zarr
 from pyarrow import parquet
 
-from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.source import Shards, fingerprint, shard_blocks
 from fuzz.archives import archive_of, changed_json, members_of
 from fuzz.target import Target
 from support.damage import damaged_bytes
@@ -133,7 +133,7 @@ class Folders(Target):
             ):  # chunks that are not there are zeros, as many as are wanted
                 return "large"
             for part in shards.parts:
-                for block in shards.blocks(part, 3):
+                for block in shard_blocks(shards, part, 3):
                     if block.first != seen or block.X.shape[1:] != (shards.n_features,):
                         raise AssertionError(f"rows from {block.first} on, of shape {block.X.shape}, after {seen}")
                     for more in (block.y, block.weights):
@@ -142,7 +142,7 @@ class Folders(Target):
                     seen += len(block.X)
         if seen != shards.n_rows:
             raise AssertionError(f"{seen} rows of {shards.n_rows}")
-        if not shards.fingerprint:
+        if not fingerprint(shards):
             raise AssertionError("no fingerprint")
         return "rows"
 

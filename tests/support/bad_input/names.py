@@ -46,20 +46,12 @@ EXEMPT = {
     "nn.TableWarning.with_traceback": "a warning: its arguments are words",
     **dict.fromkeys(("nn.BetaScore", "nn.Candidate", "nn.NeuronScore"), _MADE),
     "nn.PolishedNetwork": _MADE,
-    "nn.Shards.bytes_of": _MADE,
-    "nn.Shards.of": _MADE,
-    "nn.TwoLayerNetwork.from_gated": _MADE,
-    "nn.TwoLayerNetwork.from_neurons": _MADE,
-    "nn.TwoLayerNetwork.from_relu": _MADE,
     "nn.Verdict": _MADE,
-    "nn.TableEncoder.from_plain": "takes what the reader of a model file has checked",
-    "nn.TableEncoder.to_plain": "takes nothing",
     "nn.CalibrationDisplay.from_estimator": _LEARN,
     "nn.CalibrationDisplay.from_predictions": _LEARN,
     "nn.CalibrationDisplay.plot": _LEARN,
     "nn.LearningCurveDisplay.from_estimator": _LEARN,
     "nn.LearningCurveDisplay.plot": _LEARN,
-    "nn.LearningCurveDisplay.with_part": _MADE,
 }
 # Methods that scikit-learn gives its estimators and displays: parameters of their own are those of the estimator.
 _OF_SCIKIT_LEARN = {"get_params", "set_params", "get_metadata_routing", "set_output"}

@@ -91,12 +91,10 @@ CALLS = catalogue({
             lambda *a, **o: nn.Shards(*a, **o).n_rows, thing([X[:10], X[10:]], an_array="right"),
             thing([Y[:10], Y[10:]], missing="right", an_array="refused"), part_rows=count(5, missing="right"),
         ),
-        through(lambda X: nn.Shards([X], [Y]).whole(), rows(X, every="right")),  # whose entries a fit looks at
+        through(lambda X: nn.Shards([X], [Y]).dtype, rows(X, every="right")),  # whose entries a fit looks at
         through(_shards_fit, rows(X, a_frame="right", **_arrays), targets(Y, **_arrays), weights(W, **_arrays)),
         through(lambda where: nn.Shards(where).n_rows, path(Made(_folder))),
     ],
-    "nn.Shards.blocks": through(lambda size: list(SHARDS.make().blocks(SHARDS.make().parts[0], size)), count(4)),
-    "nn.Shards.whole nn.Shards.fingerprint": lambda name: through(lambda: get(SHARDS.make(), name)),
     "nn.evaluate_shards": [
         good(thing(made("GatedReLURegressor")), thing(SHARDS)),
         good(made("GatedReLUClassifier"), CLASS_SHARDS, engine=thing(None, missing="right")),
@@ -132,8 +130,7 @@ CALLS = catalogue({
     ],
     "nn.TableEncoder.fit": through(lambda frame: nn.TableEncoder().fit(frame).transform(frame), _features),
     "nn.TableEncoder.fit_transform": _encoded("fit_transform"),
-    "nn.TableEncoder.transform nn.TableEncoder.encode": good(ENCODER, thing(FEATURES)),
-    "nn.TableEncoder.fit_encode": _encoded("fit_encode"),
+    "nn.TableEncoder.transform": good(ENCODER, thing(FEATURES)),
     "nn.TableEncoder.get_feature_names_out": good(ENCODER, names(None, missing="right", every="right")),
     "nn.export_torch": good(thing(made("GatedReLURegressor")), path("e.pt2")),
 })  # fmt: skip
