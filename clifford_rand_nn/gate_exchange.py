@@ -19,11 +19,10 @@ from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.pricing.gate_candidates import GatePrices, climbed, price_gates, removal_costs
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
 from clifford_rand_nn.solvers.base import Result, Status, explain
-from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.dispatch import GATED_SOLVERS
 from clifford_rand_nn.solvers.gate_working_set import GateSolver
 from clifford_rand_nn.solvers.stopping import BestIterate, as_interrupted, raise_held
 
-_SOLVER_TOL = 1e-5  # relative gap of an iteration; those worth having lower the objective by much more
 _NEW_SHARE = 0.5  # of the gates: added in an iteration; on text embeddings smaller shares were no better for the time
 _DRAWN = 10  # candidates drawn for each gate that is added
 _PROBLEM_OPTIONS = ("loss", "bias", "fit_intercept", "huber_delta", "sample_weight")
@@ -157,7 +156,7 @@ class RefinementSettings:
     max_time: float | None = None
     tol: float = 1e-4
     random_state: np.random.Generator | int | None = None
-    solver: GateSolver | None = None
+    solver: str = "fista"
     callback: Callable[[RefinementIteration], object] | None = None
 
     def check(self, owner: str) -> None:
@@ -174,24 +173,23 @@ class RefinementSettings:
                 check_integer(getattr(self, name), name, owner)
         if self.callback is not None and not callable(self.callback):
             raise fail("callback", owner, "None or a function of a RefinementIteration", self.callback)
-        if self.solver is not None and not callable(getattr(self.solver, "solve", None)):
-            raise fail("solver", owner, "None or a solver such as Fista()", self.solver)
+        check_choice(self.solver, "solver", owner, GATED_SOLVERS)
 
     def sized(self, n_gates: int) -> "RefinementSettings":
-        """Return the settings with numbers of gates, and the solver, in the place of None."""
+        """Return the settings with numbers of gates in the place of None."""
         n_new_gates = self.n_new_gates or max(1, round(_NEW_SHARE * (self.max_gates or n_gates)))
-        drawn, solver = self.n_candidates or _DRAWN * n_new_gates, self.solver or Fista(tol=_SOLVER_TOL)
-        return replace(self, n_new_gates=n_new_gates, n_candidates=drawn, solver=solver)
+        return replace(self, n_new_gates=n_new_gates, n_candidates=self.n_candidates or _DRAWN * n_new_gates)
 
 
 @dataclass(frozen=True)
 class GateExchange:
-    """The steps of a refinement, with settings that are sized."""
+    """The steps of a refinement, with settings that are sized; ``solver`` is for the problems of the iterations."""
 
     X: Array
     y: Any
     beta: float
     settings: RefinementSettings
+    solver: GateSolver
     rng: np.random.Generator
     ends: float | None
 
@@ -269,8 +267,7 @@ class GateExchange:
         return GatedReLUProblem(self.X, self.y, np.ascontiguousarray(patterns), self.beta, **options)
 
     def _solved(self, gates: Gates, patterns: NDArray[np.bool_], start: Coefficients | None) -> _Model:
-        problem, solver = self._problem(patterns), self.settings.solver
-        assert solver is not None
+        problem, solver = self._problem(patterns), self.solver
         if self.ends is not None and "max_time" in getattr(solver, "__dataclass_fields__", ()):
             left = max(self.ends - time.perf_counter(), np.finfo(np.float64).eps)
             solver = replace(solver, max_time=left)  # type: ignore[type-var]

@@ -11,10 +11,14 @@ from clifford_rand_nn._records import show_options
 from clifford_rand_nn.gate_exchange import GateExchange, Refinement, RefinementSettings
 from clifford_rand_nn.gates.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.solvers.dispatch import gated_solver
+from clifford_rand_nn.solvers.gate_working_set import GateSolver
 from clifford_rand_nn.solvers.stopping import handed_over
 
+_OWNER = "refine_gates"
+_SOLVER_TOL = 1e-5  # relative gap of an iteration; those worth having lower the objective by much more
 
-@handed_over
+
 def refine_gates(
     X: ArrayLike,
     y: ArrayLike,
@@ -51,12 +55,12 @@ def refine_gates(
         Most gates that the model has after an iteration, not counting the first model; None for no limit.
     max_iter : int
     max_time : float or None
-        Seconds after which no new iteration begins; a solver with a field ``max_time`` is stopped too.
+        Seconds after which no new iteration begins; the solver is stopped too.
     tol : float
         Ends refinement: no candidate of an iteration offers this share of the objective.
     random_state : Generator, int or None
-    solver : solver or None
-        For the problems of the iterations; None for ``Fista(tol=1e-5)``. Gains below its tolerance are noise.
+    solver : {"auto", "kernel", "gram", "fista", "cvxpy"}
+        As in `GatedReLURegressor`, for the problems of the iterations, to a relative gap of 1e-5: gains below are noise.
     callback : callable or None
         Called with each `RefinementIteration`.
 
@@ -75,16 +79,23 @@ def refine_gates(
     >>> len(found.gates) <= 10, found.result.objective < 0.9 * found.history[0].objective
     (True, True)
     """
-    owner = "refine_gates"
-    data = np.ascontiguousarray(as_rows(X, owner))  # the same sums whatever the layout was
     settings = RefinementSettings(**options)
-    limit = settings.max_time
-    settings.check(owner)
-    ends = None if limit is None else time.perf_counter() + limit
-    first = chosen_patterns(data, gates, settings.bias, owner, late=deadline(limit))
-    settings = settings.sized(len(first.gates))
-    rng = as_generator(settings.random_state, owner, "random_state")
-    return GateExchange(data, y, beta, settings, rng, ends).run(first)
+    settings.check(_OWNER)
+    return refined_gates(X, y, gates, beta, settings, gated_solver(settings.solver)(tol=_SOLVER_TOL))
 
 
 show_options(refine_gates, RefinementSettings)
+
+
+@handed_over
+def refined_gates(
+    X: ArrayLike, y: ArrayLike, gates: Any, beta: float, settings: RefinementSettings, solver: GateSolver
+) -> Refinement:
+    """Return what `refine_gates` does, by any solver of gated problems."""
+    data = np.ascontiguousarray(as_rows(X, _OWNER))  # the same sums whatever the layout was
+    limit = settings.max_time
+    ends = None if limit is None else time.perf_counter() + limit
+    first = chosen_patterns(data, gates, settings.bias, _OWNER, late=deadline(limit))
+    settings = settings.sized(len(first.gates))
+    rng = as_generator(settings.random_state, _OWNER, "random_state")
+    return GateExchange(data, y, beta, settings, solver, rng, ends).run(first)

@@ -19,19 +19,21 @@ from clifford_rand_nn.estimators.rows import gated_training_rows
 from clifford_rand_nn.estimators.sharded import ShardedGatedReLU
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.estimators.task import Task, WarmStart
-from clifford_rand_nn.gate_exchange import Refinement
+from clifford_rand_nn.gate_exchange import Refinement, RefinementSettings
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, with_linear_gate
 from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import GATED_PENALTIES, Coefficients, GatedReLUProblem, GatedRidgeProblem
-from clifford_rand_nn.refinement import refine_gates
+from clifford_rand_nn.refinement import refined_gates
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Result, Status, with_status
-from clifford_rand_nn.solvers.dispatch import AutoSolver, expected_cost, expected_seconds
-from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.gram.newton import GramNewton
-from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
-from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.dispatch import (
+    GATED_SOLVERS,
+    AutoSolver,
+    expected_cost,
+    expected_seconds,
+    gated_solver,
+)
 
 _TOL, _SHARDS_TOL = 1e-6, 1e-3  # relative gaps to reach in memory, and on shards, where each digit takes passes
 _TYPICAL, _JUDGED_TOL = 5, 1e-4  # place of the share of the largest beta that is chosen, and gap of one that is judged
@@ -113,7 +115,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
             """,
     }
     _penalties = tuple(GATED_PENALTIES)
-    _solvers = ("auto", "kernel", "gram", "fista", "cvxpy")
+    _solvers = GATED_SOLVERS
     _dtypes = (np.float64, np.float32)
 
     # of where and how a fit runs, which no search hands on
@@ -239,11 +241,7 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
             directions = np.vstack([gates.directions, gates.offsets / task.feature])
             gates = replace(gates, directions=directions, offsets=np.zeros(len(gates)))
         solver = self._limited(AutoSolver, task, tol=_REFINE_TOL)
-        return refine_gates(
-            task.rows,
-            task.targets,
-            gates,
-            beta=self.beta_,
+        settings = RefinementSettings(
             bias=self._free_bias,
             **self._options(task),
             method="gaussian" if self.gates == "gaussian" else "cross",
@@ -252,8 +250,8 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
             max_iter=self.n_refinements,
             max_time=solver.max_time,
             random_state=rng,
-            solver=solver,
         )
+        return refined_gates(task.rows, task.targets, gates, self.beta_, settings, solver)
 
     def _ended(self, refined: Refinement, task: Task) -> Result[Coefficients] | None:
         """Return the last solution of a refinement that an interrupt or the time ended; None if there is time left."""
@@ -292,11 +290,10 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
         start: Coefficients | None,
         kernel: list[Any] | None,
     ) -> Result[Coefficients]:
-        kernel_method = KernelNewton if self.penalty == "ridge" else KernelInteriorPoint
-        methods = {"auto": AutoSolver, "kernel": kernel_method, "gram": GramNewton, "fista": Fista, "cvxpy": "cvxpy"}
         point = None if start is None else problem.point(start)
         with_kernel = (kernel,) if self.solver in ("auto", "kernel", "gram") else ()
-        result: Result[Coefficients] = self._limited(methods[self.solver], task).solve(problem, point, *with_kernel)
+        solver = self._limited(gated_solver(self.solver, self.penalty), task)
+        result: Result[Coefficients] = solver.solve(problem, point, *with_kernel)
         return result
 
 

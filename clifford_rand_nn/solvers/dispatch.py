@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._optional import require
 from clifford_rand_nn.cost import Estimate, memory_limit
 from clifford_rand_nn.datafits.functions import peak
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
@@ -51,6 +52,8 @@ _MANY_GATES = 500  # from which `GateWorkingSet` around FISTA is likely faster
 _MOST_STEPS = 100  # of the kernel method
 _ON_A_PATH = 0.2  # of its time: one or two steps instead of six, on a kernel that is there
 _SOUND = 1e-6  # rounding of the kernel's entries, as a share of n times beta, beyond which its network is another
+
+GATED_SOLVERS = ("auto", "kernel", "gram", "fista", "cvxpy")  # names in estimators and `refine_gates`
 
 
 def _product(problem: GatedTask) -> float:
@@ -275,3 +278,14 @@ def _merged(
         history=first.history + later,
         solver=f"{first.solver}, {second.solver}",
     )
+
+
+def gated_solver(name: str, penalty: str = "group_l2") -> type[Any]:
+    """Return the class of solvers, one of `GATED_SOLVERS`, of gated problems with a penalty."""
+    if name == "cvxpy":
+        require("cvxpy", purpose="solver='cvxpy'")
+        from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference  # takes a second to import
+
+        return CvxpyReference
+    kernel_method = KernelNewton if penalty == "ridge" else KernelInteriorPoint
+    return {"auto": AutoSolver, "kernel": kernel_method, "gram": GramNewton, "fista": Fista}[name]

@@ -12,8 +12,6 @@ from examples.paper.methods.convex import ConvexGated, GatedModel
 
 __all__ = ["ConvexRefined"]
 
-_ROUND_TOL = 1e-5  # relative gap of a round; rounds worth having lower the objective by much more
-
 
 class ConvexRefined(ConvexGated):
     """`ConvexGated` with rounds of `refine_gates` in the final fit; never more gates than at the beginning.
@@ -64,7 +62,7 @@ class ConvexRefined(ConvexGated):
             max_iter=self.rounds,
             max_time=self.max_time,
             random_state=np.random.default_rng([seed, 1]),  # draws of its own, not those of the first gates
-            solver=AutoSolver(tol=_ROUND_TOL),
+            solver="auto",
         )
         if found.interrupted:
             raise KeyboardInterrupt("the unfinished measurement is left out; the same command goes on from there.")

@@ -7,9 +7,10 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import Gates, activation_patterns, sample_gates
+from clifford_rand_nn.gate_exchange import RefinementSettings
 from clifford_rand_nn.pricing.gate_candidates import climbed, price_gates, removal_costs
 from clifford_rand_nn.problems.gated import GatedReLUProblem
-from clifford_rand_nn.refinement import refine_gates
+from clifford_rand_nn.refinement import refine_gates, refined_gates
 from clifford_rand_nn.solvers.fista import Fista
 from support.pairwise import pairwise
 from support.problems import FLAGS, LOSSES, targets
@@ -30,6 +31,12 @@ def copies(n, weighted):
 def refine(X, y, m=4, bias=True, **options):
     options = {"beta": 0.02, "max_iter": 3, "random_state": 1} | options
     return refine_gates(X, y, sample_gates(X, m, sketch_dim="auto", bias=bias, random_state=0), bias=bias, **options)
+
+
+def refine_by(solver, X, y, beta=0.02, bias=True, **options):
+    gates = sample_gates(X, 4, sketch_dim="auto", bias=bias, random_state=0)
+    settings = RefinementSettings(bias=bias, random_state=1, **options)
+    return refined_gates(X, y, gates, beta, settings, solver)
 
 
 def check(found, X, y, **options):
@@ -63,7 +70,7 @@ def test_bounds_become_tight_where_no_candidate_pays():
     """All patterns of two dimensions are few: refinement without biases finds those that matter, and proves it."""
     X, y = data(n=12, d=2)
     options = {"beta": 0.05, "bias": False}
-    found = refine(X, y, n_candidates=100, max_iter=20, tol=1e-7, solver=Fista(tol=1e-8), **options)
+    found = refine_by(Fista(tol=1e-8), X, y, n_candidates=100, max_iter=20, tol=1e-7, **options)
     check(found, X, y, **options)
     assert found.status == "refined"
     assert found.relative_gap < 1e-5
@@ -189,7 +196,7 @@ def test_a_round_that_does_not_help_is_undone():
             return result if start is None else replace(result, objective=1.1 * result.objective + 1)
 
     X, y = data(n=80)
-    found = refine(X, y, solver=Spoiled(), max_iter=10)
+    found = refine_by(Spoiled(), X, y, max_iter=10)
     assert [row.kept for row in found.history] == [True, False, False, False]
     assert "3 iterations in a row without a lower objective" in found.message
     assert found.result.objective == found.history[0].objective
@@ -217,7 +224,10 @@ def test_status_callback_and_methods():
         ({"n_candidates": 0}, "'n_candidates' parameter of refine_gates must be an integer ≥ 1. Got 0"),
         ({"tol": 0}, "'tol' parameter of refine_gates"),
         ({"random_state": "a"}, "'random_state' parameter of refine_gates"),
-        ({"solver": "fista"}, "'solver' parameter of refine_gates"),
+        (
+            {"solver": "sgd"},
+            "'solver' parameter of refine_gates must be one of 'auto', 'kernel', 'gram', 'fista', 'cvxpy'",
+        ),
         ({"beta": -1}, "'beta' parameter of GatedReLUProblem"),
     ],
 )

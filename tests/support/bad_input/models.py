@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 import clifford_rand_nn as nn
-from clifford_rand_nn.solvers.dispatch import AutoSolver
 from support.bad_input.good import *
 
 RNG = np.random.default_rng(10)
@@ -292,13 +291,12 @@ CALLS = catalogue({
         good(
             rows(X), targets(Y), _gates, beta=positive(0.05), loss=word("squared"), bias=flag(True),
             fit_intercept=flag(True), sample_weight=weights(W), method=word("cross"), climb=flag(True),
-            random_state=0, max_iter=1, solver=AutoSolver(max_iter=300),
+            random_state=0, max_iter=1, solver=word("auto"),
         ),
         good(
             X, Y, GATES, beta=0.05, sketch_dim=count(2, missing="right"),
             **{key: count(5, missing="right") for key in ("n_candidates", "n_new_gates", "max_gates")},
             max_iter=count(1), max_time=limit(5.0), tol=positive(1e-3), random_state=rng(0), callback=function(None),
-            solver=thing(None, missing="right"),
         ),
         good(X, Y, GATES, beta=0.05, random_state=0, max_iter=1, **HUBER),
     ],
@@ -317,7 +315,7 @@ CALLS = catalogue({
         through(_bounded, NETWORK, X, labels(LABELS), beta=0.05, loss="logistic", gates=word("network")),
     ],
     "nn.polish": through(
-        lambda *arguments, **options: nn.polish(*arguments, gates="network", **options).after,
+        lambda *arguments, **options: nn.polish(*arguments, gates="network", **options).objective_after,
         thing(NETWORK), rows(X), targets(Y), beta=positive(0.05), loss=word("squared"), sample_weight=weights(W),
     ),
     "nn.prune": good(thing(NETWORK), rows(X), _P, fit_intercept=flag(True)),
