@@ -60,7 +60,7 @@ def refine_gates(
         Ends refinement: no candidate of an iteration offers this share of the objective.
     random_state : Generator, int or None
     solver : {"auto", "kernel", "gram", "fista", "cvxpy"}
-        As in `GatedReLURegressor`, for the problems of the iterations, to a relative gap of 1e-5: gains below are noise.
+        As in `GatedReLURegressor`, for the problems of the iterations. They are solved to a relative gap of 1e-5.
     callback : callable or None
         Called with each `RefinementIteration`.
 

@@ -172,7 +172,7 @@ class RegularizationPathDisplay:
         if not scores:
             rule, hint = "one that chose beta", "Fit it with beta='auto', or draw a path with from_path."
             raise fail("estimator", cls.__name__, rule, describe(f"a {type(model).__name__}"), hint)
-        columns = np.array([(score.beta, score.loss, score.loss_std_error, score.n_neurons) for score in scores]).T
+        columns = np.array([(score.beta, score.mean_loss, score.loss_std_error, score.n_neurons) for score in scores]).T
         neurons = columns[3] if np.isfinite(columns[3]).all() else None
         name = "mean loss on held-out rows"
         return cls(columns[0], columns[1], columns[2], name, None, neurons, model.beta_).plot(ax=ax, **kwargs)

@@ -46,13 +46,13 @@ class HeldOut(NamedTuple):
 
 
 class BetaScore(NamedTuple):
-    """The score of a beta on held-out rows: their mean ``loss`` and its ``loss_std_error``.
+    """The score of a beta on held-out rows: their ``mean_loss`` and its ``loss_std_error``.
 
     ``n_neurons`` is the mean over the folds, ``error_rate`` the share of wrong labels, None for real targets.
     """
 
     beta: float
-    loss: float
+    mean_loss: float
     loss_std_error: float
     n_neurons: float
     error_rate: float | None = None
@@ -179,7 +179,7 @@ def _scores(
             for f, part in zip(predicted, parts, strict=True)
         ]
         outputs.append(HeldOut(*map(np.concatenate, zip(*merged, strict=True))))
-        best = min(range(len(scores)), key=lambda i: scores[i].loss)
+        best = min(range(len(scores)), key=lambda i: scores[i].mean_loss)
         if len(scores) - 1 - best >= PATIENCE:
             break
     return scores, len(parts), outputs
@@ -203,7 +203,7 @@ def best_score(scores: list[BetaScore], n: float) -> BetaScore:
     p = min(shares, default=0.0)
     most = p + 0.5 * np.sqrt(max(p * (1 - p), 1 / n) / n)
     passed = (score for score in scores if score.error_rate is None or score.error_rate <= most)
-    return min(passed, key=lambda score: score.loss)
+    return min(passed, key=lambda score: score.mean_loss)
 
 
 def folds(X: Any, targets: Array, classes: bool) -> NDArray[np.intp]:

@@ -185,7 +185,7 @@ def follow(
         scores = [*progress.scores, judge(trained, progress.beta)]
         best = best_score(scores, mass)
         at_best = trained.state if best is scores[-1] else progress.best
-        least = min(range(len(scores)), key=lambda i: scores[i].loss)
+        least = min(range(len(scores)), key=lambda i: scores[i].mean_loss)
         if len(scores) - 1 - least >= PATIENCE or trained.result.status.ends_all or not go_on():
             return Progress(scores, best.beta, True, at_best), None
         assert trained.state is not None  # an interrupt ends the choice

@@ -127,7 +127,7 @@ class RescaledFit(Parameters):
             and [
                 score._replace(
                     beta=back.beta(score.beta, squared, owner),
-                    loss=units.square(score.loss),
+                    mean_loss=units.square(score.mean_loss),
                     loss_std_error=units.square(score.loss_std_error),
                 )
                 for score in scaled.candidates_

@@ -55,7 +55,7 @@ class Calibration:
     offsets: Array  # (C,), 0 for all classes unless they are supported, see `fit_calibration`
     share: float = 0.0  # κ; 0 where no variances were given
     scale: float = 1.0
-    loss: float = float("nan")  # mean negative log-likelihood of the leave-one-out outputs
+    log_loss: float = float("nan")  # mean negative log-likelihood of the leave-one-out outputs
 
     def __post_init__(self) -> None:
         if check_array(self.slopes, "slopes", _OWNER, (3,)).min() < 0:
@@ -205,7 +205,7 @@ def fit_calibration(
     slopes[list(best.columns)] = fit.slopes
     calibration = Calibration(slopes, fit.offsets, best.share, scale)
     logs = calibration.log_probabilities(outputs if n_classes > 2 else outputs[:, 1:], v)
-    return replace(calibration, loss=-float(omega @ logs[np.arange(n), classes]) / n)
+    return replace(calibration, log_loss=-float(omega @ logs[np.arange(n), classes]) / n)
 
 
 class _Fit(NamedTuple):

@@ -83,7 +83,7 @@ class Candidate(NamedTuple):
     scaling: str  # how rows are scaled, one of `SCALINGS`
     bias_feature: float  # the constant feature, in root mean square lengths of a row
     beta: float  # the best for it, in the 1/n scale
-    loss: float  # mean squared error of the leave-one-out predictions over the variance of the targets
+    mean_loss: float  # mean squared error of the leave-one-out predictions over the variance of the targets
     n_rows: int  # rows that it was compared on
     steps: float = 0.0  # weight of gates in single columns, or in boxes, in mean square lengths of a row
     decay: float = 0.0  # of gates in boxes; 0 for gates in single columns
@@ -305,7 +305,7 @@ def _has_time(until: float | None) -> bool:
 
 
 def _loss(compared: Compared) -> float:
-    return compared.candidate.loss
+    return compared.candidate.mean_loss
 
 
 def _has_three_values(X: NDArray[np.floating]) -> bool:

@@ -14,7 +14,7 @@ _BETAS, _OUTPUT = 230.0, 70.0  # leave-one-out of some thirty betas; of each out
 _FACTOR = 0.4  # n³ of a Cholesky factor
 _INVERSES = 3.5  # betas that are compared on all rows, by an inverse each, which takes three times that of its factor
 _OUTER = 1.0  # a column of the average outer product of gradients
-_TRIALS, _FACTORS, _FITS = 5, 5, 2  # metrics that are compared, betas of each, and rounds that are learned
+_TRIALS, _FACTORS, _FITS = 5, 5, 2  # metrics that are compared, betas of each, and iterations that are learned
 _HELD_OUT, _FOLDS, _KEPT, _PREDICTED = 400, 5, 0.8, 800  # rows of their folds, and rows that are predicted again
 _LEARNED = 2000  # rows of a metric
 _SOLVED = 0.5  # of the expected time of `choose`: 20,000 rows of 20 columns
@@ -46,14 +46,14 @@ def network_costs(
     d: int,
     outputs: int,
     *,
-    rounds: int = 3,
+    metric_iter: int = 3,
     finite: bool = False,
     max_time: float | None = None,
     max_memory: float | None = None,
 ) -> dict[str, Estimate]:
     """Return the estimates of the parts of `train`, by name, for n unique rows of d columns.
 
-    >>> few, many = (network_costs(n, 10, 1, rounds=0) for n in (500, 2000))
+    >>> few, many = (network_costs(n, 10, 1, metric_iter=0) for n in (500, 2000))
     >>> sorted(set(many) - set(few)), many["selection"].seconds > few["selection"].seconds
     (['beta'], True)
     """
@@ -77,10 +77,10 @@ def network_costs(
             _seconds(_ATOMS + _NEURONS * few * (100 + width) * outputs), 8.0 * _LISTED * few * 6
         )
         return parts
-    if n <= DECOMPOSED and n > m and not rounds:  # with a learned metric, as most have, there is none
+    if n <= DECOMPOSED and n > m and not metric_iter:  # with a learned metric, as most have, there is none
         factors = _INVERSES * 3 * _FACTOR * n**3
         parts["beta"] = Estimate(_seconds(_kernel(n, width) + factors), 4.0 * 8.0 * n * n)
-    if rounds:
+    if metric_iter:
         folds = min(_FOLDS, -(-_HELD_OUT // max(1, m // _FOLDS)))
         part = _KEPT * m
         outer = m * m * (_ARC + _OUTER * width)

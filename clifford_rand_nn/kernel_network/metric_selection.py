@@ -35,18 +35,18 @@ class Trial(NamedTuple):
     """A number of iterations, compared on held-out rows."""
 
     shape: str  # that of M, or "none"
-    rounds: int
-    error: float  # mean over held-out rows of the squared distance to their targets, with weights
-    mistakes: float  # share of held-out rows that are decided wrongly, with weights; 0 without ``mistakes``
-    gain: float  # by how much the error is less than that of one round less (of none, for the first)
-    standard_error: float  # of the gain, rows of a group taken together
-    factor: float  # of beta, the best of a few
+    n_iter: int
+    mean_loss: float  # mean over held-out rows of the squared distance to their targets, with weights
+    error_rate: float  # share of held-out rows that are decided wrongly, with weights; 0 without ``mistakes``
+    gain: float  # by how much the loss is less than that of one iteration less (of none, for the first)
+    gain_std_error: float  # rows of a group taken together
+    beta_factor: float  # the best of a few
 
 
 class Fold(NamedTuple):
     """Gates that some rows have not seen."""
 
-    kernel: GateKernel  # of the rounds that were chosen
+    kernel: GateKernel  # of the iterations that were chosen
     kept: NDArray[np.intp]  # (k,), rows that the gates were learned from
     unseen: NDArray[np.intp]  # (m,), rows that they have not seen, nor copies of these, nor rows of their groups
 
@@ -64,9 +64,9 @@ class MetricSelection:
     unseen ones, one fold after the other.
     """
 
-    shape: str  # for `learn_frame`; "none" if no round pays
-    rounds: int
-    factors: tuple[float, ...]  # for `learn_frame`: one of each fit, and of the result
+    shape: str  # for `learn_frame`; "none" if no iteration pays
+    n_iter: int
+    beta_factors: tuple[float, ...]  # for `learn_frame`: one of each fit, and of the result
     trials: tuple[Trial, ...]
     rows: NDArray[np.intp]  # (k,), rows that were not in a fold, whose gates so have not seen them
     predictions: Array
@@ -79,16 +79,16 @@ def select_metric(
     problem: Problem,
     beta: float,
     *,
-    rounds: int = 3,  # the most
+    max_iter: int = 3,
     shapes: tuple[str, ...] = SHAPES,  # {"full", "shrunk", "diagonal"}
     mistakes: Callable[[Array, Array], NDArray[np.bool_]] | None = None,
 ) -> MetricSelection:
-    r"""Say how many rounds of `learn_frame` to take, and in which shape, by outer folds.
+    r"""Say how many iterations of `learn_frame` to take, and in which shape, by outer folds.
 
     At most 1000 rows are parted in five, and fits to four parts are judged on the fifth, until 400 rows have
-    been held out. A first round is taken if the mean gain of squared error is more than its standard error, one more as
-    long as that gains more than two, and neither if it makes more ``mistakes``; of several shapes the one with fewest
-    mistakes, then with the largest gain. Each round gets the best of five factors of beta, by the same rows.
+    been held out. A first iteration is taken if the mean gain of squared error is more than its standard error, one
+    more as long as that gains more than two, and neither if it makes more ``mistakes``; of several shapes the one with
+    fewest mistakes, then with the largest gain. Each iteration gets the best of five factors of beta, by the same rows.
 
     Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
     their columns, and every five neighbors go to different parts, duplicate rows to the same, groups as a whole.
@@ -103,19 +103,19 @@ def select_metric(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 8))
     >>> found = select_metric(GateKernel(bias=3.0), Problem(X, np.abs(X[:, :1])), 1e-3)  # seven columns are noise
-    >>> found.shape, found.rounds
+    >>> found.shape, found.n_iter
     ('diagonal', 3)
     >>> select_metric(GateKernel(bias=3.0), Problem(X, rng.standard_normal((200, 1))), 1e-1).shape  # noise, all of it
     'none'
     """
-    return compare_metrics(kernel, problem, beta, rounds, shapes, mistakes).selection()
+    return compare_metrics(kernel, problem, beta, max_iter, shapes, mistakes).selection()
 
 
 def compare_metrics(
     kernel: GateKernel,
     problem: Problem,
     beta: float,
-    rounds: int,
+    max_iter: int,
     shapes: tuple[str, ...],
     mistakes: Callable[[Array, Array], NDArray[np.bool_]] | None,
 ) -> "MetricComparison":
@@ -125,7 +125,7 @@ def compare_metrics(
     data = as_rows(problem.X, owner)
     check_array(targets, "targets", owner, (len(data), None))
     check_positive(beta, "beta", owner)
-    rounds = check_integer(rounds, "rounds", owner)
+    max_iter = check_integer(max_iter, "max_iter", owner)
     for shape in shapes:
         check_choice(shape, "shapes", owner, SHAPES)
     # levels are functions of the other columns, and of kernels with and without them the parts are the same
@@ -149,8 +149,8 @@ def compare_metrics(
     trials: list[Trial] = []
     chosen = trial("none", 0, best, best)
     factors: tuple[float, ...] = (best.factor,)
-    while chosen.rounds < rounds:
-        number = chosen.rounds + 1
+    while chosen.n_iter < max_iter:
+        number = chosen.n_iter + 1
         offered = shapes if number == 1 else (chosen.shape,)
         tried = [
             (trial(shape, number, after, best), after)
@@ -161,11 +161,11 @@ def compare_metrics(
         passed = [
             (result, after)
             for result, after in tried
-            if result.gain > least * result.standard_error and result.mistakes <= chosen.mistakes
+            if result.gain > least * result.gain_std_error and result.error_rate <= chosen.error_rate
         ]
         if not passed:
             break
-        chosen, best = min(passed, key=lambda pair: (pair[0].mistakes, -pair[0].gain))
+        chosen, best = min(passed, key=lambda pair: (pair[0].error_rate, -pair[0].gain))
         factors += (best.factor,)
     return MetricComparison(chosen, factors, tuple(trials), folds, best, taken, belongs, data, targets, weights)
 
@@ -223,13 +223,13 @@ class MetricComparison:
         folds, best, taken, belongs = self.folds, self.best, self.taken, self.belongs
         rows, predictions, left = taken[folds.judged], best.predictions, None
         unseen: tuple[Fold, ...] = ()
-        if self.chosen.rounds and len(self.data) <= _REFITTED:
+        if self.chosen.n_iter and len(self.data) <= _REFITTED:
             unseen = folds.unseen(best, taken, belongs)
             rows = np.concatenate([fold.unseen for fold in unseen])
             predictions, left = folds.refitted(best, self.data, varying(self.targets), self.weights, unseen, belongs)
         predictions = predictions + self.targets.mean(axis=0)
         chosen = self.chosen
-        return MetricSelection(chosen.shape, chosen.rounds, self.factors, self.trials, rows, predictions, unseen, left)
+        return MetricSelection(chosen.shape, chosen.n_iter, self.factors, self.trials, rows, predictions, unseen, left)
 
 
 class _Folds:
@@ -253,7 +253,7 @@ class _Folds:
         self._spreads = [0.0] * len(held)  # of the first kernel, once it is there
 
     def after(self, before: _Judged, shapes: tuple[str, ...]) -> list[list[GateKernel]]:
-        """Return the kernels of the next round: of each shape, of each fold."""
+        """Return the kernels of the next iteration: of each shape, of each fold."""
 
         def learn(fold: int) -> list[GateKernel]:
             kept = self.kept[fold]

@@ -25,15 +25,15 @@ class TargetTransformScore(NamedTuple):
     Attributes
     ----------
     name : {"none", "log", "log1p", "sqrt"}
-    error : float
+    mean_loss : float
         Mean squared error of means as a share of the variance.
-    standard_error : float
-        Of the difference from the error of "none".
+    gain_std_error : float
+        Standard error of the difference from the mean loss of "none".
     """
 
     name: str
-    error: float
-    standard_error: float
+    mean_loss: float
+    gain_std_error: float
 
 
 def compare_target_transforms(
@@ -84,8 +84,8 @@ def compare_target_transforms(
         gain, error = mean_gain(own * (squares[0] - each), units)
         score = TargetTransformScore(transform.name, float(own @ each) / len(y) / variance, error / variance)
         scores.append(score)
-        passed.append(transform.name == "none" or gain > max(error, _LEAST_GAIN * variance * scores[0].error))
-    order = sorted(range(len(scores)), key=lambda k: (not passed[k], scores[k].error))
+        passed.append(transform.name == "none" or gain > max(error, _LEAST_GAIN * variance * scores[0].mean_loss))
+    order = sorted(range(len(scores)), key=lambda k: (not passed[k], scores[k].mean_loss))
     return [scores[k] for k in order]
 
 

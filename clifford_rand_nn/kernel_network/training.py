@@ -53,10 +53,10 @@ Mistakes = Callable[[Array, Array], NDArray[np.bool_]]
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """Arguments: beta or None, the most rounds of learned gates, what a mistake is, seconds and bytes or None."""
+    """Arguments: beta or None, most iterations of a learned metric, what a mistake is, seconds and bytes or None."""
 
     beta: float | None
-    rounds: int
+    max_metric_iter: int
     mistakes: Mistakes | None = None
     max_time: float | None = None
     max_memory: float | None = None
@@ -85,7 +85,7 @@ class Trained:
     out_of_sample: NDArray[np.bool_]  # (n,)
     compared: Compared | None  # the best before gates were learned, on these rows; None for many rows
     candidates: list[Candidate]
-    rounds: MetricSelection | None
+    metric_selection: MetricSelection | None
     metric: Array | None  # (d, d)
     scope: str  # over what the dual value is a bound
     reason: str  # how the problem was solved, and what is approximated
@@ -134,7 +134,7 @@ def choose_kernel(
     kinds, table = choose(part, choices.beta, until=until, n_rows=n)
     best = kinds[0]
     wide = n > DECOMPOSED and is_wide(*problem.X.shape)  # the metric of the gates would be a square of the columns
-    if not choices.rounds or wide or _is_short(choices, began):
+    if not choices.max_metric_iter or wide or _is_short(choices, began):
         return best, table, None
     if isinstance(best.standard, RowSpan):  # its coordinates mix the columns, so half an entry means nothing
         choices = replace(choices, shapes=SHAPES[:1])
@@ -144,9 +144,11 @@ def choose_kernel(
     for compared in kinds:
         compared = _on_all_rows(problem, compared, choices.beta) if all_rows else compared
         rows, beta = replace(compared.problem, X=compared.rows), compared.candidate.beta
-        comparison = compare_metrics(compared.kernel, rows, beta, choices.rounds, choices.shapes, choices.mistakes)
+        comparison = compare_metrics(
+            compared.kernel, rows, beta, choices.max_metric_iter, choices.shapes, choices.mistakes
+        )
         tried.append((compared, comparison))
-        if comparison.chosen.rounds and comparison.gains_on(tried[place][1]):
+        if comparison.chosen.n_iter and comparison.gains_on(tried[place][1]):
             place = len(tried) - 1
     table.sort(key=lambda candidate: candidate is not kinds[place].candidate)  # it first, the others in their order
     best, comparison = tried[place]
@@ -175,7 +177,7 @@ def _few(
     """Train by eigenvectors, or by a factor where gates were learned."""
     n = problem.X.shape[0]
     weights = np.ones(n) if problem.weights is None else problem.weights
-    learns = selection is not None and selection.rounds > 0
+    learns = selection is not None and selection.n_iter > 0
     if n > COMPARED and not learns:
         phase(f"comparing betas on {n:,} rows")
         best, outputs, left = beta_of_all_rows(problem, best, choices.beta)
@@ -230,7 +232,7 @@ def _few(
         out_of_sample=out_of_sample,
         compared=best,
         candidates=table,
-        rounds=selection,
+        metric_selection=selection,
         metric=metric,
         scope=_ALL,
         reason=reason,
@@ -274,7 +276,7 @@ def beta_of_all_rows(problem: Problem, few: Compared, beta: float | None) -> tup
         return problem.score_of(*tried[k])
 
     k, scores = least_by_steps(score, _FIRST if beta is None else (0,), len(betas))
-    candidate = compared.candidate._replace(beta=betas[k], loss=scores[k])
+    candidate = compared.candidate._replace(beta=betas[k], mean_loss=scores[k])
     return replace(compared, candidate=candidate), *tried[k]
 
 
@@ -303,7 +305,7 @@ def _many(
     if _is_short(choices, began):
         selection = None
     metric, unlearned = None, np.ones(n, dtype=bool)
-    if selection is not None and selection.rounds:
+    if selection is not None and selection.n_iter:
         learned = learned_gates(kernel, rows, problem, beta, choices, few, selection)
         kernel, metric = learned.kernel, learned.metric
         unlearned[few] = False
@@ -350,7 +352,7 @@ def _many(
         out_of_sample=out_of_sample,
         compared=None,
         candidates=table,
-        rounds=selection,
+        metric_selection=selection,
         metric=metric,
         scope=solution.scope if landmarks else _ALL,
         reason=f"{solution.reason}. No gates were learned for so many columns"
@@ -424,6 +426,6 @@ def learned_gates(
         part.targets,
         beta * len(rows) / len(few),
         shape=selection.shape,
-        factors=selection.factors if choices.beta is None else (1.0,) * len(selection.factors),
+        factors=selection.beta_factors if choices.beta is None else (1.0,) * len(selection.beta_factors),
         weights=part.weights,
     )

@@ -137,7 +137,7 @@ def _scaling(model: Any) -> list[Choice]:
     best = model.candidates_[0]
     scalings = list(dict.fromkeys(candidate.scaling for candidate in model.candidates_))
     biases = sorted({candidate.bias_feature for candidate in model.candidates_})
-    by = f"leave-one-out squared error on {best.n_rows} rows, {best.loss:.3f} of the variance"
+    by = f"leave-one-out squared error on {best.n_rows} rows, {best.mean_loss:.3f} of the variance"
     selected = []
     if len(scalings) > 1:
         among = f"{len(scalings)} scalings ({', '.join(sorted(scalings))})"
@@ -146,7 +146,7 @@ def _scaling(model: Any) -> list[Choice]:
         among = ", ".join(f"{bias:g}" for bias in biases)
         selected.append(Choice("constant feature", f"{best.bias_feature:g}", among, by))
     if any(
-        other.loss < best.loss for other in model.candidates_ if other.n_rows == best.n_rows
+        other.mean_loss < best.mean_loss for other in model.candidates_ if other.n_rows == best.n_rows
     ):  # another was the first
         by = "error on held-out rows, of the best of each kind of gates with a learned metric"
     steps = sorted({candidate.steps for candidate in model.candidates_})
@@ -172,33 +172,34 @@ def _network_beta(model: Any) -> list[Choice]:
 
 
 def _gates(model: Any) -> list[Choice]:
-    name, rounds = "gate distribution", model.metric_selection_
-    if rounds is None:
+    name, selection = "gate distribution", model.metric_selection_
+    if selection is None:
         return []
-    among = f"0 to {max(trial.rounds for trial in rounds.trials)} iterations of a learned metric"
-    before = rounds.trials[0].error
-    if model.metric_ is None and rounds.rounds:
+    among = f"0 to {max(trial.n_iter for trial in selection.trials)} iterations of a learned metric"
+    before = selection.trials[0].mean_loss
+    if model.metric_ is None and selection.n_iter:
         value = "isotropic (no time for the logistic loss with the learned metric)"
         return [Choice(name, value, among, f"the limit of {model.max_time:g} seconds")]
     if model.metric_ is None:
-        return [Choice(name, "isotropic (learned metric not selected)", among, _why_isotropic(rounds.trials))]
-    times = "1 iteration" if rounds.rounds == 1 else f"{rounds.rounds} iterations"
-    taken = next(trial for trial in rounds.trials if (trial.shape, trial.rounds) == (rounds.shape, rounds.rounds))
-    why = f"error on held-out rows {taken.error:.3g}, isotropic {before:.3g}"
-    return [Choice(name, f"learned metric (AGOP), {times}, {rounds.shape}", among, why)]
+        return [Choice(name, "isotropic (learned metric not selected)", among, _why_isotropic(selection.trials))]
+    times = "1 iteration" if selection.n_iter == 1 else f"{selection.n_iter} iterations"
+    chosen = selection.shape, selection.n_iter
+    taken = next(trial for trial in selection.trials if (trial.shape, trial.n_iter) == chosen)
+    why = f"error on held-out rows {taken.mean_loss:.3g}, isotropic {before:.3g}"
+    return [Choice(name, f"learned metric (AGOP), {times}, {selection.shape}", among, why)]
 
 
 def _why_isotropic(trials: Sequence[Trial]) -> str:
     """Return the gain of a learned metric, and why that was not enough: see `select_metric`."""
     if len(trials) < 2:
         return "held-out rows"
-    before, best = trials[0], min(trials[1:], key=lambda trial: trial.error)
-    why = f"error on held-out rows {before.error:.3g}, with a learned metric {best.error:.3g}"
+    before, best = trials[0], min(trials[1:], key=lambda trial: trial.mean_loss)
+    why = f"error on held-out rows {before.mean_loss:.3g}, with a learned metric {best.mean_loss:.3g}"
     if best.gain <= 0:
         return why
-    if best.gain <= best.standard_error:
-        return f"{why}: a gain of {best.gain:.2g}, within its standard error, {best.standard_error:.2g}, may be chance"
-    return f"{why}, but {best.mistakes:.1%} wrong labels, isotropic {before.mistakes:.1%}"
+    if best.gain <= best.gain_std_error:
+        return f"{why}: a gain of {best.gain:.2g}, within its standard error, {best.gain_std_error:.2g}, may be chance"
+    return f"{why}, but {best.error_rate:.1%} wrong labels, isotropic {before.error_rate:.1%}"
 
 
 def _loss(model: Any) -> list[Choice]:
@@ -217,7 +218,7 @@ def _target_transform(model: Any) -> list[Choice]:
     if not scores:
         return []
     among = ", ".join(TargetTransform(score.name).formula.replace("/1)", ")") for score in scores)
-    by = f"leave-one-out squared error of y, {', '.join(f'{s.error:.3f} with {s.name}' for s in scores)}"
+    by = f"leave-one-out squared error of y, {', '.join(f'{s.mean_loss:.3f} with {s.name}' for s in scores)}"
     return [Choice("target", model.target_transform_.formula, among, by)]
 
 
@@ -229,7 +230,7 @@ def _finite(model: Any) -> tuple[Choice, ...]:
     if best is None:
         by = "max_time, which ended the comparison: its loss is not known"
     else:
-        by = f"mean loss on held-out rows, {best.loss:.3g}"
+        by = f"mean loss on held-out rows, {best.mean_loss:.3g}"
         by += "" if best.error_rate is None else f", with {best.error_rate:.1%} wrong labels"
     among = f"{len(betas)} values from {max(betas):.2g} to {min(betas):.2g}"
     if len(betas) == 1:

@@ -60,7 +60,7 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     if model.metric_ is not None:
         arrays["metric"] = model.metric_
     if model.metric_selection_ is not None:
-        meta["rounds"] = values_of(model.metric_selection_, "folds", "left", arrays=arrays, prefix="rounds_")
+        meta["metric_selection"] = values_of(model.metric_selection_, "folds", "left", arrays=arrays, prefix="rounds_")
     if isinstance(model, ConvexNetworkClassifier):
         meta["losses"] = {name: float(value) for name, value in model.loss_scores_.items()}
         if isinstance(model.calibration_, MultilabelCalibration):
@@ -111,11 +111,14 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     left_out = state["loo_mask_"] = arrays.get("left_out")
     agree(left_out is None or len(left_out) == n_rows, "the marks of left-out rows")
     state["metric_selection_"] = None
-    if "rounds" in meta:
-        rounds = state["metric_selection_"] = record_of(
-            MetricSelection, meta["rounds"], arrays=arrays, prefix="rounds_"
+    if "metric_selection" in meta:
+        selection = state["metric_selection_"] = record_of(
+            MetricSelection, meta["metric_selection"], arrays=arrays, prefix="rounds_"
         )
-        agree(rounds.predictions.shape == (len(rounds.rows), outputs) and _within(rounds.rows, n_rows), "held-out rows")
+        agree(
+            selection.predictions.shape == (len(selection.rows), outputs) and _within(selection.rows, n_rows),
+            "held-out rows",
+        )
     if classes is not None:
         if "labels" in meta:
             agree(model.loss != "logistic" and loss == "squared", "multilabel targets need the squared loss")

@@ -19,7 +19,7 @@ from clifford_rand_nn.row_sums import Targets
 from clifford_rand_nn.shards.certificate import ShardCertificate
 
 FORMAT = "clifford-rand-model"
-VERSION = 17  # raised when a reader of the old layout could not read the new one
+VERSION = 18  # raised when a reader of the old layout could not read the new one
 # Of each array the kinds of its dtype and the numbers of its axes.
 ARRAYS = (
     {"dual_point": "f2", "sample_weight": "f1", "classes": "biufUS1", "class_factors": "f1", "dual_scale": "f1"}
@@ -30,7 +30,7 @@ ARRAYS = (
     | {"span_values": "f1", "span_columns": "i1", "span_ends": "i1"}
 )
 _PROVED = ("objective", "lower_bound", "relative_gap", "n_patterns", "scope")  # of a certificate
-_SCALES = ("loss", "scale", "share")  # of a calibration
+_SCALES = ("log_loss", "scale", "share")  # of a calibration
 _NUL_ENDED = "object, each with a full stop at its end"  # dtype of labels one of which ends with NUL
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-RENAMED_VERSION = 17  # the first whose files have the names of today
+RENAMED_VERSION = 18  # the first whose files have the names of today
 _NAMES = {"rounds": "max_metric_iter", "refine": "n_refinements"}
 _CACHE = "_every"  # of a fit, which was a parameter by mistake in versions 12 to 16
 _VALUES: dict[str, dict[str, str]] = {"bias": {"penalised": "penalized"}}
@@ -14,6 +14,11 @@ _PARAMETERS |= {"text": "other_text", "text_features": "n_text_features"}
 _KINDS = {"number": "numeric", "category": "categorical", "left out": "dropped"}
 _COLUMN = {"why": "reason", "missing": "n_missing", "asked": "is_user_specified"}
 _CANDIDATE = {"bias": "bias_feature", "score": "loss", "n": "n_rows"}
+_LOSS = {"loss": "mean_loss"}
+_TRIAL = {"rounds": "n_iter", "error": "mean_loss", "mistakes": "error_rate"}
+_TRIAL |= {"standard_error": "gain_std_error", "factor": "beta_factor"}
+_SELECTION = {"rounds": "n_iter", "factors": "beta_factors"}
+_CALIBRATION = {"loss": "log_loss"}
 
 
 def with_new_names(meta: dict[str, Any]) -> dict[str, Any]:
@@ -22,8 +27,33 @@ def with_new_names(meta: dict[str, Any]) -> dict[str, Any]:
     >>> with_new_names({"version": 16, "estimator": "GatedReLURegressor", "params": {"refine": 2}})["params"]
     {'n_refinements': 2}
     """
-    if meta["version"] >= RENAMED_VERSION:
-        return meta
+    if meta["version"] < 17:
+        meta = _names_of_17(meta)
+    return _names_of_18(meta) if meta["version"] < RENAMED_VERSION else meta
+
+
+def _names_of_18(meta: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of version 17 with the names of version 18."""
+    meta = dict(meta)
+    for part, names in (
+        ("candidates", _LOSS),
+        ("labels", _CALIBRATION),
+        ("target_transform_scores", _TRIAL),
+    ):
+        if part in meta:
+            meta[part] = [_renamed(values, names) for values in meta[part]]
+    if "calibration" in meta:
+        meta["calibration"] = _renamed(meta["calibration"], _CALIBRATION)
+    if "few" in meta:
+        meta["few"] = meta["few"] | {"path": [_renamed(values, _LOSS) for values in meta["few"]["path"]]}
+    if "rounds" in meta:
+        trials = [_renamed(values, _TRIAL) for values in meta["rounds"]["trials"]]
+        meta["metric_selection"] = _renamed(meta.pop("rounds"), _SELECTION) | {"trials": trials}
+    return meta
+
+
+def _names_of_17(meta: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of an older version with the names of version 17."""
     params = _renamed({name: value for name, value in meta["params"].items() if name != _CACHE}, _NAMES)
     gates = {"gates": _GATES} if meta["estimator"].startswith("ConvexNetwork") else {}
     for name, values in (_VALUES | gates).items():

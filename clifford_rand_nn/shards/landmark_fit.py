@@ -88,7 +88,7 @@ class Trained:
     # objective, bound and dual scale s: the dual point of row i is s\,\omega_i(y_i-f(x_i)), \omega of mean 1
     solved: Solved
     candidates: list[Candidate]  # the betas on the held-out rows, best first, then the comparisons on the sample
-    rounds: MetricSelection | None
+    metric_selection: MetricSelection | None
     metric: Array | None  # (d, d)
     scope: str
     reason: str
@@ -243,7 +243,7 @@ class LandmarkFit:
             loss = score = float(w @ self.targets.loss.stated_value(f, y))
             if self.is_squared:
                 score = float(Problem(held.X, y, w).score((w @ (f - y) ** 2)[None])[0])
-            tried.append((loss, like._replace(beta=float(beta), loss=score, n_rows=len(held))))
+            tried.append((loss, like._replace(beta=float(beta), mean_loss=score, n_rows=len(held))))
         tried.sort(key=lambda pair: pair[0])
         best = tried[0][1].beta
         return [candidate for _, candidate in tried], best, normal.fit(weight * best)
@@ -291,7 +291,7 @@ class LandmarkFit:
             beta=selected[0],
             solved=best,
             candidates=[*selected[1], *selection.candidates],
-            rounds=selection.rounds,
+            metric_selection=selection.metric_selection,
             metric=selection.metric,
             scope=f"over functions in the span of {len(rows)} landmarks, and an intercept",
             reason=f"n = {n} in shards: {len(rows)} landmarks, {expected}; {how}",

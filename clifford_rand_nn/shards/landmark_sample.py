@@ -66,7 +66,7 @@ class Selection:
     standard: Standardization
     kernel: GateKernel
     candidates: list[Candidate]  # of scalings and constant features, best first
-    rounds: MetricSelection | None  # with rows as indices among all
+    metric_selection: MetricSelection | None  # with rows as indices among all
     metric: Array | None  # (d, d)
     rows: SampleRows  # unique rows, landmarks among the first of them
 
@@ -77,19 +77,20 @@ def select_on_sample(facts: Facts, learn: SampleRows, choices: Choices, owner: s
     if len(rows) < 2:
         raise fail("X", owner, "at least two unique rows, so that one can be left out", describe("one sample"))
     compared = np.sort(spread_rows(len(rows), min(len(rows), COMPARED)))
-    best, table, rounds = choose_kernel(problem, compared, choices)
+    best, table, metric_selection = choose_kernel(problem, compared, choices)
     chosen, metric = best.candidate, None
     standard = _standard(facts, problem, chosen)
     Z = standard.rows(problem.X)
     kernel = kernel_of(Z, chosen.bias_feature, chosen.steps, chosen.decay, problem.weights)
     beta = beta_for(chosen, len(rows)) if choices.beta is None else choices.beta
     some = np.sort(spread_rows(len(rows), min(len(rows), _LEARNED)))
-    if rounds is not None and rounds.rounds:
-        learned = learned_gates(kernel, Z, problem, beta, choices, some, rounds)
+    if metric_selection is not None and metric_selection.n_iter:
+        learned = learned_gates(kernel, Z, problem, beta, choices, some, metric_selection)
         kernel, metric = learned.kernel, learned.metric
-    if rounds is not None:
-        rounds = replace(rounds, rows=rows.index[rounds.rows].astype(np.intp), folds=())
-    return Selection(standard, kernel, table, rounds, metric, rows)
+    if metric_selection is not None:
+        indices = rows.index[metric_selection.rows].astype(np.intp)
+        metric_selection = replace(metric_selection, rows=indices, folds=())
+    return Selection(standard, kernel, table, metric_selection, metric, rows)
 
 
 def _unique_rows(rows: SampleRows) -> tuple[Problem, SampleRows]:

@@ -122,8 +122,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _warned_fit(self, X: Any, y: Any) -> NDArray[np.float64]:
         fitted, rows, notes = fitted_encoder(self, X, y)
-        vars(self).clear()
-        vars(self).update(vars(fitted))
+        self.__dict__ = dict(vars(fitted))
         if notes.lines():
             warnings.warn("; ".join(notes.lines()), TableWarning, stacklevel=3)
         return rows

@@ -1,6 +1,6 @@
 """Golden model files: small ones of every kind, with what their models say of new rows; all later versions load them.
 
-    PYTHONPATH=.:tests python -m support.golden tests/clifford_rand_nn/golden/17
+    PYTHONPATH=.:tests python -m support.golden tests/clifford_rand_nn/golden/18
 
 writes a set; docs/contributing.md says when. A set is never written again: its files are what people have on disk.
 """

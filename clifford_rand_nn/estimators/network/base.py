@@ -301,7 +301,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     def _costs_of(self, n: int, d: int, outputs: int, n_values: int) -> dict[str, Estimate]:
         """Return the estimates of the parts of a fit to n unique rows, with so many values of the target."""
         limits = {"max_time": self.max_time, "max_memory": self.max_memory}
-        return network_costs(n, d, outputs, rounds=self._metric_iterations, finite=self._finite, **limits)
+        return network_costs(n, d, outputs, metric_iter=self._metric_iterations, finite=self._finite, **limits)
 
     def _admit(self, n: int) -> None:
         """Refuse n distinct rows, if they are too many for the parameters."""
@@ -349,7 +349,7 @@ class BaseConvexNetwork(NetworkFit, Parameters):
                 self.selection_certificate_ = unique.certificate(trained.selection, classes, self._sample_weight)
         raised = self.certificate_.objective - proved.objective
         self.beta_, self.candidates_ = trained.beta, as_table(trained.candidates)
-        self.metric_selection_, self.metric_ = trained.rounds, trained.metric
+        self.metric_selection_, self.metric_ = trained.metric_selection, trained.metric
         self._set_result(tuple(_raised(row, raised) for row in trained.history), trained.status, trained.reason)
         weights = np.ones(len(unique)) if problem.weights is None else problem.weights
         self._noise = len(unique) * self.beta_ / weights

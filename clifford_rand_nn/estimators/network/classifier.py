@@ -138,7 +138,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         self.loss_, self.loss_scores_ = "squared", {}
         if self.loss != "logistic":
             self.calibration_ = calibration_of(left, labeled, len(self.classes_))
-            self.loss_scores_["squared"] = self.calibration_.loss
+            self.loss_scores_["squared"] = self.calibration_.log_loss
         asked = self.loss == "logistic" or (self.loss == "auto" and self._affords_logistic(len(labeled.first)))
         if asked and left.compared is not None:
             left = self._train_logistic(data, left, left.compared, labeled, began)
@@ -150,7 +150,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         self.classes_ = np.arange(marks.shape[1])
         left = self._train(data._replace(targets=encode_marks(marks)), self.classes_, wrong_label)
         self.calibration_ = calibration_of_each(left, marks)
-        self.loss_, self.loss_scores_ = "squared", {"squared": self.calibration_.loss}
+        self.loss_, self.loss_scores_ = "squared", {"squared": self.calibration_.log_loss}
         return left, (np.average(marks, axis=0, weights=data.weights) > 0.5).astype(np.intp)[None]
 
     @property
@@ -213,7 +213,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
             fit.status.ends_all or not self._serves(left, logistic, calibration, labeled)
         ):
             return left
-        self.loss_, self.loss_scores_["logistic"], self.calibration_ = "logistic", calibration.loss, calibration
+        self.loss_, self.loss_scores_["logistic"], self.calibration_ = "logistic", calibration.log_loss, calibration
         self._noise = CURVATURE * len(place) * fit.beta / (np.ones(len(place)) if weights is None else weights)
         theta = labeled.spread(fit.dual_point, data.weights)
         message = self._keep(chosen, compared.rows[place], theta, "logistic", np.log(len(self.classes_)))

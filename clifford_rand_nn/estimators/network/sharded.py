@@ -149,12 +149,12 @@ class NetworkFit(ShardPlanning):
             warnings.warn(f"{owner}: {trained.message}.", ConvergenceWarning, stacklevel=3)
 
     def _tell_choices(self: Any) -> None:
-        best, rounds = self.candidates_[0], self.metric_selection_.rounds if self.metric_selection_ else 0
+        best, n_iter = self.candidates_[0], self.metric_selection_.n_iter if self.metric_selection_ else 0
         kind = f"boxes of decay {best.decay:g}" if best.decay else "single columns"
         steps = f"gates in {kind} of weight {best.steps:g}, " if best.steps else ""
         note(
             f"{type(self).__name__}: rows scaled by {best.scaling}, constant feature {best.bias_feature:g}, "
-            f"{steps}{rounds} iterations of a learned metric, beta {self.beta_:.3g}; {self.result_.reason}"
+            f"{steps}{n_iter} iterations of a learned metric, beta {self.beta_:.3g}; {self.result_.reason}"
         )
 
 
@@ -211,7 +211,7 @@ def _network_attributes(trained: Trained, targets: Targets, n: int, n_rows: int)
         "metric_": trained.metric,
         "candidates_": as_table(trained.candidates),
         "support_": trained.rows,
-        "metric_selection_": trained.rounds,
+        "metric_selection_": trained.metric_selection,
         "certificate_": proof,
         "n_order_blocks_": 0,
         **dict.fromkeys(("neuron_scores_", "spanning_rows_", "selection_certificate_")),
@@ -235,7 +235,7 @@ def _out_of_sample_attributes(trained: Trained, targets: Targets, shards: Shards
     return {
         "classes_": targets.classes,
         "loss_": loss,
-        "loss_scores_": {loss: calibration.loss},
+        "loss_scores_": {loss: calibration.log_loss},
         "calibration_": calibration.ordered(),
         "loo_score_": float(accuracy_score(index, predicted, sample_weight=weights)),
     }

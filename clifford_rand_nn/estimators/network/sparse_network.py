@@ -42,13 +42,13 @@ class NeuronScore(NamedTuple):
     """The score of a beta, with a refit, on held-out rows.
 
     ``beta`` is that of the group Lasso that chooses the neurons, ``refit`` that of their output weights as a share of
-    it (1 stands for none), ``loss`` the mean squared error over the variance of the targets, ``n_neurons`` the mean
-    over the folds.
+    it (1 stands for none), ``mean_loss`` the mean squared error over the variance of the targets, ``n_neurons`` the
+    mean over the folds.
     """
 
     beta: float
     refit: float
-    loss: float
+    mean_loss: float
     n_neurons: float
 
 
@@ -95,7 +95,7 @@ class TrainedSparseNetwork:
     message: str
     history: tuple[HistoryRow, ...]
     status: Status
-    rounds: None = None
+    metric_selection: None = None
     metric: None = None
 
 
@@ -235,7 +235,7 @@ def _searched(
         if beta > betas[-1] and until is not None and time.perf_counter() > until:
             cut = f"max_time ended the selection of beta after {len(scored) // len(refits)} of {len(betas)} values"
             break
-    return sorted(scored, key=lambda score: score.loss), outputs, cut
+    return sorted(scored, key=lambda score: score.mean_loss), outputs, cut
 
 
 def _held_out(problem: Problem, classes: bool) -> list[NDArray[np.bool_]]:

@@ -222,9 +222,9 @@ class MultilabelCalibration:
         return max(calibration.share for calibration in self.calibrations)
 
     @property
-    def loss(self) -> float:
+    def log_loss(self) -> float:
         """Mean over the labels of the negative log-likelihood of the leave-one-out outputs."""
-        return float(np.mean([calibration.loss for calibration in self.calibrations]))
+        return float(np.mean([calibration.log_loss for calibration in self.calibrations]))
 
     def ordered(self) -> "MultilabelCalibration":
         """Return `Calibration.ordered` of each."""

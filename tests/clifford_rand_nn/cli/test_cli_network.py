@@ -65,7 +65,7 @@ def test_classes_without_an_option(folder, monkeypatch):
     assert facts["distributions"] == []  # which text has no place for
     assert facts["proof"]["scope"] == model.certificate_.scope
     assert facts["solver"] == model.result_.reason
-    assert facts["left_out"]["scores"]["log_loss"] == pytest.approx(model.calibration_.loss)
+    assert facts["left_out"]["scores"]["log_loss"] == pytest.approx(model.calibration_.log_loss)
     assert [one["name"] for one in facts["selected"]][:3] == ["scaling", "constant feature", "beta"]
     accuracies = [f"{facts['test'][model]['accuracy']:.4f}" for model in ("scores", "linear_scores", "baseline_scores")]
     assert f"accuracy {' '.join(accuracies)}" in " ".join(out.split())
@@ -173,7 +173,7 @@ def test_gates_that_time_leaves_unlearned_are_not_called_learned(monkeypatch):
     rows = np.random.default_rng(0).uniform(-1, 1, (120, 6))
     labels = np.sin(3 * rows[:, 0]) + rows[:, 1] > 0
     model = ConvexNetworkClassifier(loss="logistic").fit(rows, labels)
-    assert law_of(model).value.startswith(f"learned metric (AGOP), {model.metric_selection_.rounds} iteration")
+    assert law_of(model).value.startswith(f"learned metric (AGOP), {model.metric_selection_.n_iter} iteration")
     assert model.metric_ is not None
     monkeypatch.setattr(path, lambda *args: None)
     model = ConvexNetworkClassifier(loss="logistic", max_time=60).fit(rows, labels)

@@ -183,7 +183,7 @@ def test_a_path_is_a_table_and_a_picture():
     left_out = pd.read_csv("path.csv")
     assert (np.diff(left_out["beta"]) < 0).all()
     assert left_out["loo_error"].min() < 0.6
-    assert (load_model("r.npz")[-1].candidates_[0].loss) < 0.6
+    assert (load_model("r.npz")[-1].candidates_[0].mean_loss) < 0.6
     with open("path.png", "rb") as stream:
         assert stream.read(8) == b"\x89PNG\r\n\x1a\n"
     options = ("--model", "gated", "--n-gates", "5", "--n-betas", "3", "--force")

@@ -265,7 +265,7 @@ def test_the_path_of_a_network_is_its_leave_one_out_curve(data, network, crossed
         assert shown.scores[k] == pytest.approx(np.mean(np.square(errors)) / y.var(), rel=1e-6)
     assert shown.selected_beta == best.beta
     few = RegularizationPathDisplay.from_estimator(crossed, ax=Figure().subplots())
-    assert few.scores.min() == pytest.approx(crossed.neuron_scores_[0].loss)
+    assert few.scores.min() == pytest.approx(crossed.neuron_scores_[0].mean_loss)
     assert few.neurons_ax_ is not None
     with pytest.raises(ArgumentError, match="must be the rows of the training"):
         RegularizationPathDisplay.from_estimator(network)
@@ -285,7 +285,7 @@ def test_paths_of_searches_and_of_solvers(data, gated):
     assert shown.selected_beta == search.beta_
     auto = GatedReLUClassifier(n_gates=5, random_state=0).fit(points, labels)
     shown = RegularizationPathDisplay.from_estimator(auto, ax=Figure().subplots())
-    assert shown.scores.tolist() == [one.loss for one in auto.candidates_]
+    assert shown.scores.tolist() == [one.mean_loss for one in auto.candidates_]
     with pytest.raises(ArgumentError, match="must be one that chose beta"):
         RegularizationPathDisplay.from_estimator(gated)
     with pytest.raises(ArgumentError, match="must be a RegularizationPath"):
@@ -390,7 +390,7 @@ def test_several_labels_a_row():
     truth = [marks.ravel()[half].mean() for half in (low, high)]
     np.testing.assert_allclose(shown.prob_true, truth, atol=0.05)
     shown = RegularizationPathDisplay.from_estimator(model, X, marks, ax=Figure().subplots())
-    assert shown.scores.min() == pytest.approx(model.candidates_[0].loss, rel=0.02)
+    assert shown.scores.min() == pytest.approx(model.candidates_[0].mean_loss, rel=0.02)
     shown = LearningCurveDisplay.from_leave_one_out(model, X, marks, train_sizes=(0.5, 1), ax=Figure().subplots())
     assert shown.test_scores[-1, 0] == model.loo_score_
 

@@ -53,7 +53,7 @@ def test_time_holds_while_columns_are_made_and_folds_begin(monkeypatch):
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_the_least_loss_of_held_out_rows_is_chosen(name):
     model = clone(REGRESSORS[name]).fit(X, Y)
-    losses = [score.loss for score in model.candidates_]
+    losses = [score.mean_loss for score in model.candidates_]
     betas = [score.beta for score in model.candidates_]
     assert model.beta_ == betas[int(np.argmin(losses))] == model.certificate_.beta
     assert betas == sorted(betas, reverse=True)
@@ -85,7 +85,9 @@ def test_neither_order_nor_copies_nor_a_seed_choose(kind):
     weighted, copied = new().fit(rows, labels, w), new().fit(rows[order], labels[order])
     assert copied.beta_ == pytest.approx(weighted.beta_, rel=near)
     np.testing.assert_allclose(
-        [score.loss for score in copied.candidates_], [score.loss for score in weighted.candidates_], rtol=1e-3
+        [score.mean_loss for score in copied.candidates_],
+        [score.mean_loss for score in weighted.candidates_],
+        rtol=1e-3,
     )
 
 
@@ -182,7 +184,7 @@ def test_units_do_not_matter():
         assert far.beta_ == plain.beta_ * unit
         for there, here in zip(far.candidates_, plain.candidates_, strict=True):
             assert there.beta == here.beta * unit
-            assert there.loss == here.loss * 2.0**-120
+            assert there.mean_loss == here.mean_loss * 2.0**-120
         assert far.certificate_.verify(X * 2.0**80, Y * 2.0**-60).relative_gap <= 2e-6
 
 
@@ -229,7 +231,7 @@ def test_the_least_loss_is_chosen_of_those_with_about_the_fewest_wrong_labels(la
     model = GatedReLUClassifier(n_gates=3, random_state=0).fit(X, labels)
     fewest = min(score.error_rate for score in model.candidates_)
     most = fewest + 0.5 * np.sqrt(max(fewest * (1 - fewest), 1 / len(X)) / len(X))
-    assert model.beta_ == min((s for s in model.candidates_ if s.error_rate <= most), key=lambda s: s.loss).beta
+    assert model.beta_ == min((s for s in model.candidates_ if s.error_rate <= most), key=lambda s: s.mean_loss).beta
     targets = np.eye(3)[LABELS] if labels is LABELS else 2.0 * labels[:, None] - 1
     place = folds(X, targets, classes=True)
     score, missed = model.candidates_[1], 0

@@ -114,8 +114,8 @@ def test_linear_models_are_there_where_held_out_rows_are_better_off(better, monk
     )
     model = CrossProductLassoRegressor(random_state=0, tol=1e-2).fit(X, y)
     assert ("linear models" in model.certificate_.scope) is better
-    assert model.beta_ == min(model.candidates_, key=lambda one: one.loss).beta
-    assert model.candidates_[-1].loss < np.mean(y**2) / 4  # of the better ones only
+    assert model.beta_ == min(model.candidates_, key=lambda one: one.mean_loss).beta
+    assert model.candidates_[-1].mean_loss < np.mean(y**2) / 4  # of the better ones only
 
 
 def test_drawn_columns_are_of_standardized_rows(tmp_path):

@@ -264,7 +264,7 @@ def test_several_labels_a_row(tmp_path):
     again = load_model(tmp_path / "several.npz")
     np.testing.assert_array_equal(again.predict_proba(X), p)
     np.testing.assert_array_equal(again.loo_predictions_, several.loo_predictions_)
-    assert again.calibration_.loss == several.calibration_.loss
+    assert again.calibration_.log_loss == several.calibration_.log_loss
     assert again.certificate_.verify(X, marks).relative_gap == found.relative_gap
     save_model(few, tmp_path / "few.npz")
     np.testing.assert_array_equal(load_model(tmp_path / "few.npz").predict(X), few.predict(X))

@@ -107,8 +107,8 @@ def test_the_score_is_that_of_held_out_rows(fitted):
     rest = w @ (y - fitted.loo_predictions_[kept]) ** 2 / (w @ (y - np.average(y, weights=w)) ** 2)
     assert 1 - rest == pytest.approx(fitted.loo_score_)
     best = fitted.neuron_scores_[0]
-    assert best.loss == pytest.approx(rest)
-    assert best == min(fitted.neuron_scores_, key=lambda step: step.loss)
+    assert best.mean_loss == pytest.approx(rest)
+    assert best == min(fitted.neuron_scores_, key=lambda step: step.mean_loss)
     low, high = fitted.predict_interval(X[kept])
     assert 0.8 <= np.average((low <= y) & (y <= high), weights=w) <= 1
 
@@ -129,7 +129,7 @@ def test_classes_weights_and_probabilities(gates):
     assert model.selection_certificate_.verify(X, labels).relative_gap < 1e-5
     copies = ConvexNetworkClassifier(gates=gates, n_neurons=10).fit(np.repeat(X, w, axis=0), np.repeat(labels, w))
     again = ConvexNetworkClassifier(gates=gates, n_neurons=10).fit(X, labels, w)
-    assert again.neuron_scores_[0].loss == pytest.approx(copies.neuron_scores_[0].loss, rel=1e-2)
+    assert again.neuron_scores_[0].mean_loss == pytest.approx(copies.neuron_scores_[0].mean_loss, rel=1e-2)
     if gates == "row_spanned":  # what climbs makes other neurons, as good, of the last bits of the weights
         np.testing.assert_allclose(again.predict_proba(X), copies.predict_proba(X), atol=1e-6)
 

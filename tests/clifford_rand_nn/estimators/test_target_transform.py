@@ -125,10 +125,10 @@ def test_the_comparison_is_that_of_networks_refitted_without_each_row():
         h = {"none": f, "log": np.exp(f), "sqrt": np.maximum(f, 0) ** 2}[name]
         mean = {"none": f, "log": h / h.mean(), "sqrt": np.maximum(h + 1 - h.mean(), 0)}[name]
         squares[name] = (mean - y / y.mean()) ** 2
-        assert scores[name].error == pytest.approx(squares[name].mean() / np.var(y / y.mean()), rel=1e-6)
+        assert scores[name].mean_loss == pytest.approx(squares[name].mean() / np.var(y / y.mean()), rel=1e-6)
     gain = squares["none"] - squares["log"]
     expected = np.std(gain, ddof=1) / np.sqrt(n) / np.var(y / y.mean())
-    assert scores["log"].standard_error == pytest.approx(expected, rel=1e-6)
+    assert scores["log"].gain_std_error == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_limit_of_time_leaves_fewer_rows_to_compare(monkeypatch):

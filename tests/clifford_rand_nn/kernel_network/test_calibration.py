@@ -55,7 +55,9 @@ def test_likelihood_is_as_high_as_scipys_minimiser_finds(C, spread, weighted):
     assert loss(x) <= peer.fun + 1e-9
     np.testing.assert_allclose(found.slopes[found.slopes > 0], peer.x[: np.count_nonzero(found.slopes)], rtol=1e-3)
     rows, w = np.arange(len(F)), 1.0 if weights is None else weights / weights.mean()
-    assert found.loss == pytest.approx(-np.mean(w * np.log(found.probabilities(F, variance)[rows, index])), rel=1e-12)
+    assert found.log_loss == pytest.approx(
+        -np.mean(w * np.log(found.probabilities(F, variance)[rows, index])), rel=1e-12
+    )
 
 
 def test_offsets_come_only_where_they_are_supported():

@@ -116,7 +116,7 @@ def test_learned_gates_are_those_of_rows_as_they_come(wide):
     model = ConvexNetworkRegressor(max_metric_iter=1)
     sparse = model.fit(sp.csr_array(many), y)
     wanted = sparse.predict(NEW[:, :89])
-    assert sparse.metric_selection_.rounds == 1
+    assert sparse.metric_selection_.n_iter == 1
     assert {trial.shape for trial in sparse.metric_selection_.trials} == {"none", "full"}
     assert sparse.network_.kernel.frame.shape[0] == sparse.network_.standard.width
     np.testing.assert_allclose(model.fit(many, y).predict(NEW[:, :89]), wanted, atol=1e-9)

@@ -109,7 +109,7 @@ def test_a_constant_network_keeps_its_gates():
     Y = np.full((len(X), 1), 0.1)
     assert (learn_frame(GateKernel(1.0), X, Y, 1e-3, factors=(1.0,) * 3).metric == np.eye(5)).all()
     found = select_metric(GateKernel(1.0), Problem(X, Y), 1e-3)
-    assert found.rounds == 0
+    assert found.n_iter == 0
     np.testing.assert_allclose(found.predictions, 0.1)
 
 
@@ -130,17 +130,17 @@ def test_rounds_are_taken_where_columns_are_noise_and_not_where_all_is_noise():
     X = rng.standard_normal((300, 10))
     noise = rng.standard_normal((300, 1))
     signal = select_metric(GateKernel(3.0), Problem(X, np.abs(X[:, :1]) + 0.1 * noise), 1e-3)
-    assert signal.rounds >= 1
-    assert len(signal.factors) == signal.rounds + 1
-    assert min(signal.trials[1:], key=lambda trial: trial.error).error < 0.6 * signal.trials[0].error
+    assert signal.n_iter >= 1
+    assert len(signal.beta_factors) == signal.n_iter + 1
+    assert min(signal.trials[1:], key=lambda trial: trial.mean_loss).mean_loss < 0.6 * signal.trials[0].mean_loss
     nothing = select_metric(GateKernel(3.0), Problem(X, noise), 0.1)
-    assert (nothing.shape, nothing.rounds, len(nothing.factors)) == ("none", 0, 1)
+    assert (nothing.shape, nothing.n_iter, len(nothing.beta_factors)) == ("none", 0, 1)
 
 
 def test_a_round_that_makes_more_mistakes_is_not_taken():
     X, Y = _made(n=200, C=1)
     kernel, beta = GateKernel(2.0), 1e-3
-    assert select_metric(kernel, Problem(X, Y), beta).rounds >= 1
+    assert select_metric(kernel, Problem(X, Y), beta).n_iter >= 1
     asked = []
 
     def more_each_time(predictions, targets):
@@ -149,8 +149,8 @@ def test_a_round_that_makes_more_mistakes_is_not_taken():
         return np.arange(len(targets)) < asked[-1]
 
     found = select_metric(kernel, Problem(X, Y), beta, mistakes=more_each_time)
-    assert found.rounds == 0
-    assert [round(200 * trial.mistakes) for trial in found.trials] == [0, 1, 2, 3]
+    assert found.n_iter == 0
+    assert [round(200 * trial.error_rate) for trial in found.trials] == [0, 1, 2, 3]
 
 
 def test_wrong_classes():
@@ -184,20 +184,20 @@ def test_held_out_predictions_have_not_seen_the_row(case, monkeypatch):
     X, Y = _made(n=100, C=1)
     most = 1000 if case == "few" else 60
     monkeypatch.setattr(metric_selection, "_MAX_ROWS", most)
-    found = select_metric(GateKernel(2.0), Problem(X, Y), 1e-3, shapes=("full",), rounds=1)
-    assert found.rounds == 1
+    found = select_metric(GateKernel(2.0), Problem(X, Y), 1e-3, shapes=("full",), max_iter=1)
+    assert found.n_iter == 1
     assert sorted(found.rows) == sorted(set(found.rows))
     assert len(found.rows) == 100  # those that were judged, and with fewer taken those that were not
     taken, _, parts = outer_parts(X, Y, None, most)
     kernel, radius = GateKernel(2.0), len(X) * 1e-3
     kept, held = taken[parts != 0], taken[parts == 0]
-    learned = learn_frame(kernel, X[kept], Y[kept], radius / len(kept), factors=found.factors).kernel
+    learned = learn_frame(kernel, X[kept], Y[kept], radius / len(kept), factors=found.beta_factors).kernel
     K, first = learned(X), spread(kernel(X[kept]))
     order = {row: i for i, row in enumerate(found.rows)}
     for row in held[:5]:
         others = np.delete(np.arange(100), row)
         ridge = KernelRidge(K[np.ix_(others, others)])
-        alpha, t = ridge.fit(Y[others], radius * found.factors[-1] * spread(K) / first)
+        alpha, t = ridge.fit(Y[others], radius * found.beta_factors[-1] * spread(K) / first)
         assert found.predictions[order[row]] == pytest.approx(K[row, others] @ alpha + t, rel=1e-6)
 
 
@@ -205,9 +205,9 @@ def test_of_too_many_rows_predictions_are_those_of_the_folds(monkeypatch):
     X, Y = _made(n=100, C=1)
     monkeypatch.setattr(rounds_module, "_REFITTED", 50)
     found = select_metric(GateKernel(2.0), Problem(X, Y), 1e-3)
-    trial = next(trial for trial in found.trials if (trial.shape, trial.rounds) == (found.shape, found.rounds))
-    assert found.rounds >= 1
-    assert trial.error == pytest.approx(((found.predictions - Y[found.rows]) ** 2).sum(axis=1).mean())
+    trial = next(trial for trial in found.trials if (trial.shape, trial.n_iter) == (found.shape, found.n_iter))
+    assert found.n_iter >= 1
+    assert trial.mean_loss == pytest.approx(((found.predictions - Y[found.rows]) ** 2).sum(axis=1).mean())
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -239,7 +239,7 @@ def test_of_many_rows_some_are_taken(monkeypatch):
     assert len(outer_parts(X, Y, None, 100)[0]) == 100
     monkeypatch.setattr(metric_selection, "_MAX_ROWS", 100)
     found = select_metric(GateKernel(1.0), Problem(X, np.random.default_rng(9).standard_normal((500, 1))), 1e-3)
-    assert (found.rounds, len(found.rows)) == (0, 100)
+    assert (found.n_iter, len(found.rows)) == (0, 100)
 
 
 def test_rows_of_a_group_are_one_observation():
@@ -283,7 +283,7 @@ def test_leave_one_out_is_blind_to_what_the_metric_has_seen():
         true.append(float(((gates.kernel(Z, X) @ alpha + t) ** 2).mean()) + 1)  # of new noise of variance 1
     assert promised[1] < 0.8 * promised[0]
     assert true[1] > true[0]
-    assert select_metric(GateKernel(4.0), Problem(X, Y), 0.05).rounds == 0
+    assert select_metric(GateKernel(4.0), Problem(X, Y), 0.05).n_iter == 0
 
 
 def _network(C, n=30, d=4):

@@ -54,7 +54,7 @@ def test_groups_are_used():
         )
         for groups in (None, copies)
     )
-    losses = [fit_calibration(chosen.outputs, index[copies], 2).loss for chosen in (alone, together)]
+    losses = [fit_calibration(chosen.outputs, index[copies], 2).log_loss for chosen in (alone, together)]
     assert losses[0] < 0.8 * losses[1]  # a copy that is left in tells the label
 
 
@@ -76,8 +76,8 @@ def learned():
     y = np.where(index, 1.0, -1.0)[:, None]
     first = GateKernel(bias=1.0)
     rounds = select_metric(first, Problem(X, y), BETA, mistakes=wrong_class)
-    assert rounds.rounds
-    gates = learn_frame(first, X, y, BETA, shape=rounds.shape, factors=rounds.factors)
+    assert rounds.n_iter
+    gates = learn_frame(first, X, y, BETA, shape=rounds.shape, factors=rounds.beta_factors)
     return X, index, rounds, gates
 
 

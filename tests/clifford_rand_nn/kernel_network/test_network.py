@@ -199,7 +199,7 @@ def test_beta_of_all_rows_is_the_best_of_those_around_the_beta_of_some(kind):
     assert best.decomposed is None
     scores = problem.score(best.loo.errors(betas))
     assert best.candidate.beta == pytest.approx(betas[scores.argmin()])
-    assert best.candidate.loss == pytest.approx(scores.min(), rel=1e-8)
+    assert best.candidate.mean_loss == pytest.approx(scores.min(), rel=1e-8)
     np.testing.assert_allclose(outputs, best.loo.predictions(np.array([best.candidate.beta]))[0], rtol=1e-8)
     if kind != "groups":
         np.testing.assert_allclose(left, best.loo.left(best.candidate.beta), rtol=1e-8)
@@ -216,7 +216,7 @@ def test_candidates_are_compared_on_half_of_the_rows_and_the_best_of_each_kind_o
     assert {kernel_parameters(kind.candidate) for kind in kinds} <= {
         kernel_parameters(candidate) for candidate in table[3:]
     }
-    assert table[0].loss == min(candidate.loss for candidate in table[:3])
+    assert table[0].mean_loss == min(candidate.mean_loss for candidate in table[:3])
     assert {candidate.n_rows for candidate in choose(problem, 0.01, n_rows=1040)[1]} == {520}
     given = choose(problem, 0.01)[1]
     assert {candidate.beta * candidate.n_rows for candidate in given} == {0.01 * 520}
@@ -274,14 +274,14 @@ def test_gates_are_learned_where_held_out_rows_say_so():
     plain, learned = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y), ConvexNetworkRegressor().fit(X, y)
     assert plain.metric_ is None
     assert plain.metric_selection_ is None
-    assert learned.metric_selection_.rounds >= 1
+    assert learned.metric_selection_.n_iter >= 1
     assert np.diag(learned.metric_)[:5].min() > 10 * np.diag(learned.metric_)[5:].max()
     assert learned.score(new, truth) > plain.score(new, truth) + 0.03
     assert learned.loo_score_ == pytest.approx(learned.score(new, truth), abs=0.03)
     assert learned.certificate_.verify(X, y).relative_gap < 1e-8
     X, y = load_diabetes(return_X_y=True)
     none = ConvexNetworkRegressor().fit(X, y)
-    assert none.metric_selection_.trials[0].rounds == 0
+    assert none.metric_selection_.trials[0].n_iter == 0
     assert none.score(X, y) < 0.7  # the certificate is of training: nothing interpolates
 
 

@@ -117,8 +117,8 @@ def test_ranks_are_not_compared_where_they_say_nothing_new():
 
 def test_leave_one_out_selects_them_for_heavy_tails(fitted):
     assert ConvexNetworkRegressor().fit(np.log(X + 1), Y).loo_score_ <= fitted.loo_score_ + 0.02
-    others = [c.loss for c in fitted.candidates_ if c.scaling != "rank"]
-    assert fitted.candidates_[0].loss < 0.5 * min(others)
+    others = [c.mean_loss for c in fitted.candidates_ if c.scaling != "rank"]
+    assert fitted.candidates_[0].mean_loss < 0.5 * min(others)
 
 
 def test_the_bound_is_proved(fitted):

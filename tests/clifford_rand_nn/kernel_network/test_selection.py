@@ -22,8 +22,8 @@ NONE = Trial("none", 0, 0.668, 0.25, 0.0, 0.0, 1.0)
     ],
 )
 def test_why_gates_were_not_learned(trial, why):
-    rounds = SimpleNamespace(trials=(NONE, trial), rounds=0, shape="none")
-    scored = SimpleNamespace(n_rows=9, loss=0.6, scaling="column", bias_feature=1.0, steps=0.0, decay=0.0)
+    rounds = SimpleNamespace(trials=(NONE, trial), n_iter=0, shape="none")
+    scored = SimpleNamespace(n_rows=9, mean_loss=0.6, scaling="column", bias_feature=1.0, steps=0.0, decay=0.0)
     model = SimpleNamespace(
         loo_score_=0.7,
         candidates_=[scored],
@@ -35,4 +35,4 @@ def test_why_gates_were_not_learned(trial, why):
     )
     (told,) = choices(model)
     assert told.value == "isotropic (learned metric not selected)"
-    assert told.method == f"error on held-out rows 0.668, with a learned metric {trial.error:.3g}{why}"
+    assert told.method == f"error on held-out rows 0.668, with a learned metric {trial.mean_loss:.3g}{why}"

@@ -132,7 +132,7 @@ def test_the_metric_decides_among_kinds_of_gates():
     assert metrics[1].gains_on(metrics[0])
     assert not metrics[0].gains_on(metrics[1])
     assert not metrics[0].gains_on(metrics[0])
-    assert selection.rounds == metrics[1].chosen.rounds > 0
+    assert selection.n_iter == metrics[1].chosen.n_iter > 0
 
 
 def test_they_are_not_compared_where_the_time_is_over(monkeypatch):

@@ -119,7 +119,7 @@ def test_labels_come_back_with_their_dtype(tmp_path, kind):
         model = _network(LABELS[kind], WEIGHTS, class_weight="balanced")
         back = comes_back(tmp_path / "m.npz", model)
         assert back.certificate_.verify(X, LABELS[kind]).relative_gap < 1e-8
-        assert back.calibration_.loss == model.calibration_.loss
+        assert back.calibration_.log_loss == model.calibration_.log_loss
 
 
 @pytest.mark.parametrize("outputs", [None, 1, 2])
@@ -188,10 +188,10 @@ def test_a_learned_metric_and_its_trials_come_back(tmp_path, layout):
     """Their coefficients lie in Fortran order, which the last bit of a product may depend on."""
     rows, y = make_friedman1(150, noise=0.5, random_state=0)
     model = ConvexNetworkRegressor().fit(np.asarray(rows, order=layout), y)
-    assert model.metric_selection_.rounds >= 1
+    assert model.metric_selection_.n_iter >= 1
     assert model.network_.kernel.frame is not None
     back = comes_back(tmp_path / "m.npz", model, make_friedman1(300, random_state=1)[0])
-    for name in ("trials", "shape", "rounds", "factors"):
+    for name in ("trials", "shape", "n_iter", "beta_factors"):
         assert getattr(back.metric_selection_, name) == getattr(model.metric_selection_, name)
     np.testing.assert_array_equal(back.metric_selection_.rows, model.metric_selection_.rows)
     np.testing.assert_array_equal(back.metric_selection_.predictions, model.metric_selection_.predictions)
@@ -365,7 +365,7 @@ DAMAGE = {  # archives whose checksums are right, and what the error says
         *(_cut("loo_classes", 7), _set("calibration_slopes", np.negative), _cut("calibration_offsets", 2)),
         *(_meta("calibration", share=-1.0), _meta_pop("calibration", "share")),
         *(_set("rounds_rows", lambda a: a + 60), _cut("rounds_predictions", 1, 3)),
-        lambda arrays, meta: meta["rounds"]["trials"].append({"shape": 3}),
+        lambda arrays, meta: meta["metric_selection"]["trials"].append({"shape": 3}),
         *(_meta("candidates", 0, beta="x"), _meta("candidates", 0, evil=1), _meta("kernel", bias=-1.0)),
         *(_meta("kernel", bound=float("nan")), _meta(beta=0.0), _meta_pop("loo_score"), _meta("params", evil=1)),
         *(_meta("params", max_metric_iter=99), _meta("certificate", loss="x"), _meta(reason=3)),

@@ -133,8 +133,8 @@ def test_held_out_rows_choose_beta_and_estimate_the_score():
     model, X, *_ = fitted("squared")
     tried = [candidate for candidate in model.candidates_ if candidate.n_rows == 30]
     assert len(tried) == 46
-    assert model.beta_ == tried[0].beta == min(tried, key=lambda candidate: candidate.loss).beta
-    assert model.loo_score_ == pytest.approx(1 - tried[0].loss, abs=1e-9)
+    assert model.beta_ == tried[0].beta == min(tried, key=lambda candidate: candidate.mean_loss).beta
+    assert model.loo_score_ == pytest.approx(1 - tried[0].mean_loss, abs=1e-9)
     with pytest.raises(AttributeError, match="fitted to shards"):
         model.loo_predictions_  # noqa: B018
     new, truth = rows(2000, 4, seed=5)
@@ -147,7 +147,7 @@ def test_held_out_rows_choose_beta_and_estimate_the_score():
 def test_probabilities_and_score_are_of_held_out_rows(classes):
     model, X, y, _ = fitted(classes)
     tried = [candidate for candidate in model.candidates_ if candidate.n_rows == 16]
-    assert model.beta_ == tried[0].beta == min(tried, key=lambda candidate: candidate.loss).beta
+    assert model.beta_ == tried[0].beta == min(tried, key=lambda candidate: candidate.mean_loss).beta
     assert list(model.loss_scores_) == ["logistic"]
     assert model.loo_score_ > 0.5
     new, truth = labelled(3000, classes, seed=5)
