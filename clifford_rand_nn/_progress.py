@@ -14,12 +14,18 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from clifford_rand._checks import check_integer
 from clifford_rand._optional import available
 from clifford_rand.errors import printable
 
 _Item = TypeVar("_Item")
 
 _EVERY, _LATER = 10.0, 60.0  # seconds between lines where stderr is not a terminal: at first, and at most
+
+
+def check_verbose(verbose: object, owner: str) -> None:
+    """Raise unless ``verbose`` is a truth value or an integer ≥ 0."""
+    check_integer(int(verbose) if isinstance(verbose, bool) else verbose, "verbose", owner, low=0)
 
 
 @contextmanager

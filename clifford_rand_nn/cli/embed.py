@@ -40,7 +40,7 @@ def run_embed(
     before = len(hashes) - len(store.missing(hashes))
     began = time.perf_counter()
     try:
-        vectors = embed(texts, model, batch_size=encoding.batch_size, cache=store, progress=sys.stderr.isatty())
+        vectors = embed(texts, model, batch_size=encoding.batch_size, cache=store, verbose=int(sys.stderr.isatty()))
     except KeyboardInterrupt as interrupt:
         raise KeyboardInterrupt(f"{_stored(store, hashes)}; the same command resumes from there.") from interrupt
     except KNOWN_ERRORS:

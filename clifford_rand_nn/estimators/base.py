@@ -14,7 +14,7 @@ from clifford_rand._optional import require
 from clifford_rand._threads import cpu_count
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
-from clifford_rand_nn._progress import phase, reporting, step_callback
+from clifford_rand_nn._progress import check_verbose, phase, reporting, step_callback
 from clifford_rand_nn.balanced_networks import balanced_gated
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.certified_values import proved, with_network_values
@@ -22,7 +22,6 @@ from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import has_delta, split_weights
 from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta, n_folds
-from clifford_rand_nn.estimators.parameters import check_verbose
 from clifford_rand_nn.estimators.planning import RowPlanning
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, new_rows
 from clifford_rand_nn.estimators.task import RescaledFit, Task, WarmStart

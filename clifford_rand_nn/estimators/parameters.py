@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from clifford_rand._checks import check_integer, fail
+from clifford_rand._checks import fail
 from clifford_rand_nn.export.methods import Exported
 
 _PARTS = {
@@ -148,11 +148,6 @@ def refuse_together(model: Any, *rules: tuple[object, str, str, str]) -> None:
     for is_broken, name, rule, hint in rules:
         if is_broken:
             raise fail(name, type(model).__name__, rule, getattr(model, name), hint)
-
-
-def check_verbose(verbose: object, owner: str) -> None:
-    """Raise unless ``verbose`` is a truth value or an integer ≥ 0."""
-    check_integer(int(verbose) if isinstance(verbose, bool) else verbose, "verbose", owner, low=0)
 
 
 def drawn_state(random_state: Any, owner: str) -> np.random.RandomState:

@@ -9,7 +9,7 @@ import numpy as np
 
 from clifford_rand._checks import as_real, check_integer, describe, fail
 from clifford_rand._typing import ArrayLike, NDArray
-from clifford_rand_nn._progress import count, phase, reporting
+from clifford_rand_nn._progress import check_verbose, count, phase, reporting
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
 from clifford_rand_nn.solvers.stopping import Interrupts
 
@@ -43,7 +43,7 @@ def embed(
     batch_size: int = 64,
     cache: FeatureCache | str | Path | None = None,
     cache_key: str | None = None,
-    progress: bool = False,
+    verbose: int = 0,
 ) -> NDArray[np.float32]:
     """Return the vectors (n, k) of n items, float32, in their order.
 
@@ -61,8 +61,8 @@ def embed(
     cache : FeatureCache or path of its folder, optional
     cache_key : str, optional
         Name of the encoder and its settings, where it has no attribute ``cache_key`` and ``cache`` is a folder.
-    progress : bool
-        Show a bar with the time left on stderr.
+    verbose : int, default 0
+        1 shows a bar with the time left on stderr.
 
     Raises
     ------
@@ -87,6 +87,7 @@ def embed(
     [2.0, 3.0]
     """
     batch_size = check_integer(batch_size, "batch_size", "embed")
+    check_verbose(verbose, "embed")
     if not callable(encoder):
         raise fail("encoder", "embed", "a callable from a list of items to an array of their vectors", encoder)
     things = _as_list(items)
@@ -97,7 +98,7 @@ def embed(
     store = _store(cache, encoder, cache_key)
     missing = store.missing(list(first))
     try:
-        with reporting(progress, brief=True), _BatchInterrupts() as interrupts:
+        with reporting(verbose, brief=True), _BatchInterrupts() as interrupts:
             phase("embedding")
             start = 0
             while start < len(missing):

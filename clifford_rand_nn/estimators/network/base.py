@@ -17,7 +17,7 @@ from clifford_rand._checks import check_choice, check_integer, check_number, des
 from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._display import as_table
-from clifford_rand_nn._progress import phase
+from clifford_rand_nn._progress import check_verbose, phase
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.certified_values import rescaled, with_network_values
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
@@ -34,7 +34,7 @@ from clifford_rand_nn.estimators.network.sparse_network import (
     train_sparse_network,
 )
 from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut, UniqueRows
-from clifford_rand_nn.estimators.parameters import Parameters, check_verbose
+from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.estimators.rows import (
     by_blocks,
     dense_training_rows,

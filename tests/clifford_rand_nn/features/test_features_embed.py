@@ -177,7 +177,7 @@ def test_the_bar_is_shown_on_stderr_if_asked_for(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    embed(TEXTS, Letters(), batch_size=2, progress=True)
+    embed(TEXTS, Letters(), batch_size=2, verbose=1)
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "embedding" in captured.err
