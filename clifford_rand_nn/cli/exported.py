@@ -112,7 +112,7 @@ def to_source(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> 
 def to_torch(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Exported:
     """Write a program of PyTorch, of the model that a pipeline ends with."""
     torch = require("torch", extra="torch", purpose="export to .pt2")
-    lines = [f"{name}: {kind}" for name, kind in export_torch(model, to).items()]
+    lines = [f"{name}: {kind}" for name, kind in export_torch(model, to, coverage=coverage).items()]
     last, before, notes = model, None, []
     if isinstance(model, Pipeline) and len(model.steps) > 1:
         last, before = model.steps[-1][1], model[:-1]

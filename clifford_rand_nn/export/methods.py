@@ -27,7 +27,7 @@ class Exported:
         """Return what the fitted model computes; intervals are to cover a share ``coverage`` of new targets."""
         raise NotImplementedError
 
-    def to_torch(self) -> Any:
+    def to_torch(self, *, coverage: float | None = 0.9) -> Any:
         """Return the model as a `torch.nn.Module` of float64, which can be trained on; needs the extra "torch".
 
         After ``.float()``, ``.half()`` or ``.to(dtype)`` the results are of that precision, computed in float64.
@@ -37,7 +37,13 @@ class Exported:
         the label in ``module.classes``, ``module.outputs(x)`` the outputs (n, C) of the network before calibration. Its
         parameters are the variables of the problem that was solved, and ``module.penalty()`` is what beta weighs there:
         so ``loss(module.outputs(x), targets) + beta_ * module.penalty()`` goes on from the optimum. Standardization,
-        gates, calibration and the rows of a kernel are buffers, which are not trained.
+        gates, calibration and the rows of a kernel are buffers, which are not trained. ``module.interval(x)`` gives the
+        ends of intervals where the model has some.
+
+        Parameters
+        ----------
+        coverage : float between 0 and 1, or None, default 0.9
+            That of the intervals, where there are some; None leaves them out.
 
         Returns
         -------
@@ -60,7 +66,7 @@ class Exported:
         """
         from clifford_rand_nn.export.torch_module import ProgramModule  # which imports torch
 
-        return ProgramModule(self._program(0.9))
+        return ProgramModule(self._program(check_coverage(coverage, "to_torch")))
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: Any = "float32", coverage: float | None = 0.9) -> Path:
         """Write the model as an ONNX file, opset 19; needs the extra "onnx".

@@ -131,19 +131,22 @@ def export_source(model: Any, path: str | os.PathLike[str] | None = None, *, cov
     return write_source(program, path)
 
 
-def export_torch(model: Any, path: str | os.PathLike[str]) -> dict[str, str]:
+def export_torch(model: Any, path: str | os.PathLike[str], *, coverage: float | None = 0.9) -> dict[str, str]:
     """Write a fitted model as a program of PyTorch (`torch.export`), which needs this library no more.
 
     It takes rows (n, d) of float64 and gives a dict: ``label``, the place of the label in ``classes_``, and
-    ``probabilities``, or ``scores`` where the model has none; else ``variable``. Of a pipeline it is the program of
-    the estimator that it ends with: encoding stays outside, and the program takes what ``pipeline[:-1].transform``
-    makes of a table. To train on, take the method `to_torch` of the estimator.
+    ``probabilities``, or ``scores`` where the model has none; else ``variable``, with ``low`` and ``high`` where the
+    model has intervals. Of a pipeline it is the program of the estimator that it ends with: encoding stays outside, and
+    the program takes what ``pipeline[:-1].transform`` makes of a table. To train on, take the method `to_torch` of the
+    estimator.
 
     Parameters
     ----------
     model : estimator, network, `BetaCV` or Pipeline
         Fitted.
     path : path that ends in .pt2
+    coverage : float between 0 and 1, or None, default 0.9
+        As in `export_onnx`.
 
     Returns
     -------
@@ -162,7 +165,7 @@ def export_torch(model: Any, path: str | os.PathLike[str]) -> dict[str, str]:
     *_, (_, last) = _steps(model)
     from clifford_rand_nn.export.torch_module import save_program
 
-    return save_program(program_of(last), path)
+    return save_program(program_of(last, check_coverage(coverage, "export_torch")), path)
 
 
 def model_program(model: Any, coverage: float | None = 0.9) -> Program | None:

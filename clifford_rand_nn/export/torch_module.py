@@ -94,7 +94,7 @@ class ProgramModule(nn.Module):
         return self._result("index", x)
 
     def interval(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the ends (low, high) of intervals that hold nine of ten new targets."""
+        """Return the ends (low, high) of intervals for rows x (n, d), of the ``coverage`` that `to_torch` was asked for."""
         return self._result("low", x), self._result("high", x)
 
     def penalty(self) -> Tensor:
@@ -160,7 +160,8 @@ class _Results(nn.Module):
     def forward(self, X: Tensor) -> dict[str, Tensor]:
         model, results = self.model, self.model.program.results
         if "index" not in results:
-            return {"variable": model(X)}
+            ends = dict(zip(("low", "high"), model.interval(X), strict=True)) if "low" in results else {}
+            return {"variable": model(X)} | ends
         if "predict_proba" in results:
             return {"label": model.labels(X), "probabilities": model.probabilities(X)}
         return {"label": model.labels(X), "scores": model(X)}

@@ -211,7 +211,7 @@ def compare_test(model: Any, rows: Rows, test: Rows, classes: bool, compare: boo
     mine, simple = predicted(model), predicted(fit_weighted(simplest(classes), rows))
     linear = predicted(fit_weighted(linear_model(rows, classes=classes), rows)) if compare else None
     comparison = _compared((mine, simple, linear), test, _guess(rows, classes), model.classes_ if classes else None)
-    interval = model.predict_interval(test.X, _COVERAGE) if hasattr(model, "predict_interval") else None
+    interval = model.predict_interval(test.X, coverage=_COVERAGE) if hasattr(model, "predict_interval") else None
     where = f"{len(test.y)} rows of {test.path}" if test.path else f"{len(test.y)} test rows"
     scores = comparison.scores if interval is None else score_numbers(test.y, mine.labels, test.weights, interval)
     leaderboard: tuple[Standing, ...] = ()

@@ -271,7 +271,7 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         return True
 
     @available_if(_has_intervals)
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
+    def predict_interval(self, X: Any, *, coverage: float = 0.9) -> tuple[Array, Array]:
         """Return the ends (low, high) of intervals that hold the targets of a share ``coverage`` of new rows.
 
         See `Intervals`. If leave-one-out prefers it, they are wider where the noise is larger, and, without learned

@@ -102,7 +102,8 @@ def test_numbers_without_an_option(folder, monkeypatch):
         back = read_csv("p.csv")
         assert list(back) == ["prediction", "low", "high"]
         np.testing.assert_array_equal(back["prediction"], model.predict(TABLE[60:][FEATURES]))
-        low, high = model[-1].predict_interval(TABLE[60:][FEATURES].to_numpy(), float(coverage[1]) if coverage else 0.9)
+        share = float(coverage[1]) if coverage else 0.9
+        low, high = model[-1].predict_interval(TABLE[60:][FEATURES].to_numpy(), coverage=share)
         np.testing.assert_array_equal(back[["low", "high"]].T, [low, high])
 
 

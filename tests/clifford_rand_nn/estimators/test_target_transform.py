@@ -181,7 +181,9 @@ def test_exports_files_and_proofs_are_those_of_the_model(tmp_path):
         source = {}
         exec(model.to_source(coverage=0.8), source)
         np.testing.assert_allclose(source["predict"](new), model.predict(new), rtol=1e-9)
-        np.testing.assert_allclose(source["predict_interval"](new), model.predict_interval(new, 0.8), rtol=1e-9)
+        np.testing.assert_allclose(
+            source["predict_interval"](new), model.predict_interval(new, coverage=0.8), rtol=1e-9
+        )
         save_model(model, tmp_path / "model.npz")
         loaded = load_model(tmp_path / "model.npz")
         np.testing.assert_array_equal(loaded.predict(new), model.predict(new))

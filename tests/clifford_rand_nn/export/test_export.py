@@ -57,7 +57,7 @@ def test_source_says_what_the_model_says(kind):
         np.testing.assert_allclose(module["predict_proba"](X), model.predict_proba(X), rtol=1e-9)
     if hasattr(model, "predict_interval"):
         found = run_source(model.to_source(coverage=0.5))["predict_interval"](X)
-        np.testing.assert_allclose(found, model.predict_interval(X, 0.5), rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(found, model.predict_interval(X, coverage=0.5), rtol=1e-9, atol=1e-11)
         assert "predict_interval" not in run_source(model.to_source(coverage=None))
     for Z in (scale * far for scale in (1e100, 1e150, 1e160, 1e200, -1e250)):
         if "predict_proba" in module:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn import ConvexReLURegressor, GatedReLURegressor
+from clifford_rand_nn import ConvexNetworkRegressor, ConvexReLURegressor, GatedReLURegressor, export_torch
 from support.exported import KINDS, fitted, kernel_network, rows_of, training
 
 torch = pytest.importorskip("torch")
@@ -27,6 +27,8 @@ def test_a_module_says_what_the_model_says(kind):
         if hasattr(model, "predict_interval"):
             ends = [said(end) for end in module.interval(x)]
             np.testing.assert_allclose(ends, model.predict_interval(X), rtol=1e-9, atol=1e-11)
+            half = [said(end) for end in model.to_torch(coverage=0.5).interval(x)]
+            np.testing.assert_allclose(half, model.predict_interval(X, coverage=0.5), rtol=1e-9, atol=1e-11)
         return
     np.testing.assert_allclose(said(module(x)), model.decision_function(X), rtol=1e-9, atol=1e-11)
     labels = module.labels(x).numpy()
@@ -217,3 +219,15 @@ def test_biases_without_weights_have_finite_gradients():
     value = ((module(torch.tensor(X)) - torch.tensor(y)) ** 2).mean() + module.penalty()
     value.backward()
     assert all(torch.isfinite(one.grad).all() for one in module.parameters())
+
+
+@pytest.mark.slow
+def test_a_program_has_the_intervals_of_the_model(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, X[:, 0] + 0.1 * rng.standard_normal(60))
+    assert set(export_torch(model, tmp_path / "model.pt2", coverage=0.5)) == {"variable", "low", "high"}
+    found = torch.export.load(tmp_path / "model.pt2").module()(torch.tensor(X[:4]))
+    ends = [np.squeeze(said(found[name])) for name in ("low", "high")]
+    np.testing.assert_allclose(ends, model.predict_interval(X[:4], coverage=0.5), rtol=1e-9, atol=1e-11)
+    assert set(export_torch(model, tmp_path / "model.pt2", coverage=None)) == {"variable"}

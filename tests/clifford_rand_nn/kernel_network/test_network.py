@@ -359,7 +359,7 @@ def test_new_targets_are_inside(make, noise):
     model = ConvexNetworkRegressor().fit(*make(300, noise=noise, random_state=0))
     new, truth = make(2000, noise=noise, random_state=1)
     for coverage in (0.5, 0.9):
-        low, high = model.predict_interval(new, coverage)
+        low, high = model.predict_interval(new, coverage=coverage)
         share = np.mean((truth >= low) & (truth <= high))
         assert abs(share - coverage) < 4 * np.sqrt(coverage * (1 - coverage) * (1 / 2000 + 1 / 240))
 

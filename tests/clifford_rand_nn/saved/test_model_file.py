@@ -178,7 +178,7 @@ def test_probabilities_and_intervals_use_the_variance_that_is_made_again(tmp_pat
     assert model.intervals_.shares.any()
     new = np.linspace(-1, 2, 50)[:, None]
     back = comes_back(tmp_path / "m.npz", model, new)
-    np.testing.assert_array_equal(back.predict_interval(new, 0.5), model.predict_interval(new, 0.5))
+    np.testing.assert_array_equal(back.predict_interval(new, coverage=0.5), model.predict_interval(new, coverage=0.5))
     widths = np.subtract(*back.predict_interval(new)[::-1])
     assert widths.max() > 1.5 * widths.min()
 

@@ -138,7 +138,7 @@ def test_held_out_rows_choose_beta_and_estimate_the_score():
     with pytest.raises(AttributeError, match="fitted to shards"):
         model.loo_predictions_  # noqa: B018
     new, truth = rows(2000, 4, seed=5)
-    low, high = model.predict_interval(new, 0.9)
+    low, high = model.predict_interval(new, coverage=0.9)
     assert 0.8 < np.mean((low <= truth) & (truth <= high)) < 0.98
     assert X[model.support_] == pytest.approx(model.network_.standard.inverse(model.network_.rows), abs=1e-9)
 

@@ -139,7 +139,7 @@ def _estimators():
             calls[f"nn.{name}.plan"] = good(made(name), thing(Made(lambda p=plain_y: nn.Shards([X], [p]))))
     calls["nn.ConvexNetworkClassifier.predict_log_proba"] = good(made("ConvexNetworkClassifier"), rows(NEW))
     calls[each("nn.ConvexNetworkRegressor", "predict_interval")] = good(
-        made("ConvexNetworkRegressor"), rows(NEW), share(0.8)
+        made("ConvexNetworkRegressor"), rows(NEW), coverage=share(0.8)
     )
     return calls  # fmt: skip
 
