@@ -47,7 +47,7 @@ class Certificate(Statement):
 
     ``lower_bound`` is the dual value of the feasible point ``dual_point``: no network of that family has a smaller
     objective. "global" families hold every neuron there is, so that no two-layer network of any width has. Other scopes
-    say nothing about patterns that were not sampled.
+    say nothing about patterns that were not sampled. Made by the fits of estimators, and by `certify`.
 
     Attributes
     ----------
@@ -62,6 +62,12 @@ class Certificate(Statement):
     dual_point : (n, C)
     claim : GatedClaim, NetworkClaim or KernelClaim
         The network and what it is compared with.
+    loss, beta, bias, fit_intercept, huber_delta, quantile
+        Of the problem, as parameters of the estimators.
+    classes : (C,) array or None
+        Labels of a classifier.
+    target_transform : TargetTransform
+        Of targets, before the loss takes them.
     sample_weight : (N,) or None
         Weights of all training rows, if they differ. ``dual_point`` has a row for each weight that is not zero.
 

@@ -97,7 +97,7 @@ def path_function(path: F) -> F:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RegularizationPath:
-    r"""Networks along a path of falling beta.
+    r"""Networks along a path of falling beta. Made by `gated_path`, `relu_path` and `lasso_path`.
 
     The optimal value is a non-decreasing, concave function of beta, since it is the least of functions that are affine
     in beta; its slope is the penalty of the solution.

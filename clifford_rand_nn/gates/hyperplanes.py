@@ -22,7 +22,8 @@ from clifford_rand_nn.sparse_rows import as_rows_or_csr
 class Gates:
     r"""``m`` hyperplanes :math:`\{x : h_i^T x + c_i = 0\}`; gate i is on at x when :math:`h_i^T x + c_i \ge 0`.
 
-    Iterating gives ``(directions, offsets)``, so ``H, c = gates`` works.
+    Made by `sample_gates`, `enumerate_gates` and `from_arrays`. Iterating gives ``(directions, offsets)``, so ``H, c =
+    gates`` works.
 
     Attributes
     ----------

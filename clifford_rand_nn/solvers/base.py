@@ -143,7 +143,7 @@ class Limits:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Result(Generic[Solution]):
-    """A solution, how far from the optimum it is at most, and how it was reached.
+    """A solution, how far from the optimum it is at most, and how it was reached. Made by the fits of estimators.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ class Verdict:
     """By how much the training objective of a network is above the optimum of a family of networks, at most.
 
     No network of the family has an objective below ``lower_bound``, so the network's is at most (1 + ``excess``) times
-    the optimum. It is a statement about training, and says nothing about new rows.
+    the optimum. It is a statement about training, and says nothing about new rows. Made by `certify`.
 
     Attributes
     ----------

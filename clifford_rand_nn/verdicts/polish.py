@@ -22,7 +22,7 @@ from clifford_rand_nn.verdicts.program import OPTIONS, Solution, TrainingProgram
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PolishedNetwork(TextShown):
-    """A network after `polish`, with its objective before and after.
+    """A network after `polish`, with its objective before and after. Made by `polish`.
 
     Attributes
     ----------
