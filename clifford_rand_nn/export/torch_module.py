@@ -94,7 +94,7 @@ class ProgramModule(nn.Module):
         return self._result("index", x)
 
     def interval(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the ends (low, high) of intervals for rows x (n, d), of the ``coverage`` that `to_torch` was asked for."""
+        """Return the ends (low, high) of intervals for rows x (n, d), of the ``coverage`` of `to_torch`."""
         return self._result("low", x), self._result("high", x)
 
     def penalty(self) -> Tensor:
