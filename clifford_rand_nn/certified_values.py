@@ -10,8 +10,7 @@ from clifford_rand.print_options import html_table
 from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.quantile import Quantile
-from clifford_rand_nn.datafits.registry import as_loss, has_delta
+from clifford_rand_nn.datafits.registry import loss_of
 from clifford_rand_nn.problems.duality import DualBound, stated_gap, zero_sums
 from clifford_rand_nn.rescaling import Units
 
@@ -74,14 +73,6 @@ def primal_value(certificate: "Certificate", X: Any, targets: Array, weights: Ar
 def mean_loss(loss: Loss, f: Array, y: Array, weights: Array) -> float:
     """Return the mean loss, of weights with mean 1."""
     return float(np.mean(weights * loss.stated_value(f, y)))
-
-
-def loss_of(certificate: "Certificate") -> Loss:
-    """Return the loss of a certificate, of as many classes as there are."""
-    name = certificate.loss
-    loss = as_loss(name, "Certificate", certificate.huber_delta if has_delta(name) else None)
-    loss = replace(loss, quantile=certificate.quantile) if isinstance(loss, Quantile) else loss
-    return loss if certificate.classes is None else loss.of_classes(len(certificate.classes))
 
 
 def with_network_values(

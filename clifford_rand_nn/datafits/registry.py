@@ -1,6 +1,6 @@
 """Registry of losses by name, and losses with their targets and weights; arguments are checked."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, cast
 
 import numpy as np
@@ -135,6 +135,14 @@ def as_loss(loss: str | Loss, owner: str, huber_delta: float | None = None) -> L
             return cast(Loss, kind(delta=check_positive(huber_delta, "huber_delta", owner)))
     hint = "It is for " + " and ".join(f"loss={name!r}" for name in LOSSES if has_delta(name)) + "."
     raise fail("huber_delta", owner, f"left out with loss={loss!r}", huber_delta, hint)
+
+
+def loss_of(certificate: Any) -> Loss:
+    """Return the loss of a certificate: of its name, parameters and number of classes."""
+    name = certificate.loss
+    loss = as_loss(name, "Certificate", certificate.huber_delta if has_delta(name) else None)
+    loss = replace(loss, quantile=certificate.quantile) if isinstance(loss, Quantile) else loss
+    return loss if certificate.classes is None else loss.of_classes(len(certificate.classes))
 
 
 def encode_labels(index: NDArray[np.intp], n_classes: int, loss: str | Loss) -> tuple[Array, Loss]:

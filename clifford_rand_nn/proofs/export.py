@@ -9,8 +9,8 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array, NDArray
-from clifford_rand_nn.certified_values import loss_of
 from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.datafits.registry import loss_of
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.moments import MomentPricer, Multipliers

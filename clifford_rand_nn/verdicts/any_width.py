@@ -8,9 +8,10 @@ import numpy as np
 from clifford_rand._optional import require
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.certified_values import loss_of, rescaled, with_network_values
+from clifford_rand_nn.certified_values import rescaled, with_network_values
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.datafits.datafit import Datafit
+from clifford_rand_nn.datafits.registry import loss_of
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.pricing.moments import lifted_rows
 from clifford_rand_nn.rescaling import Units
