@@ -116,7 +116,7 @@ class Scene:
             return values[0]
         return {str(time): frame for time, frame in zip(self.times.tolist(), values, strict=True)}
 
-    def plot(self, ax: Any = None, *, frame: int = 0) -> Any:
+    def plot(self, *, ax: Any = None, frame: int = 0) -> Any:
         """Draw the scene, or one time of an animation, on three-dimensional axes of Matplotlib, and return them.
 
         Examples

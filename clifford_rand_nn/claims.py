@@ -97,7 +97,7 @@ class NetworkClaim(NamedTuple):
 
     def predictions_and_penalty(self, X: Array) -> tuple[Array, float]:
         r"""Predictions and :math:`\sum_i||W_i||_p|\alpha_i|`."""
-        penalty = self.network.penalty(self.family.p, self.family.feature)
+        penalty = self.network.penalty(self.family.p, bias_feature=self.family.feature)
         return self.network.predict(self.rows(X)).reshape(len(X), -1), penalty
 
     def rounding_of_predictions(self, X: Array) -> float:

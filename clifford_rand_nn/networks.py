@@ -144,21 +144,21 @@ class TwoLayerNetwork(Exported):
             out[start : start + block] = hidden @ self.w2 + self.b2
         return np.asarray(out[:, 0] if out.shape[1] == 1 else out)
 
-    def penalty(self, p: int = 2, feature: float | None = None) -> float:
+    def penalty(self, p: int = 2, *, bias_feature: float | None = None) -> float:
         r"""Return :math:`\sum_i||W_i||_p|\alpha_i|` over units, the least :math:`\frac12\sum(||W_i||_p^2+\alpha_i^2)`.
 
-        The norm is that of all the weights of a unit (p = 2 is Frobenius'); with a ``feature`` c, where biases are
-        penalized, that of :math:`(W_i, b_i/c)`, the weights on the rows [X c]. Rescaling
+        The norm is that of all the weights of a unit (p = 2 is Frobenius'); with a ``bias_feature`` c, where biases
+        are penalized, that of :math:`(W_i, b_i/c)`, the weights on the rows [X c]. Rescaling
         :math:`(W_i, b_i, \alpha_i) \to (sW_i, sb_i, \alpha_i/s)` changes neither the predictions nor this value.
         """
         p = check_choice(p, "p", "penalty", (1, 2))
-        if feature is not None:
+        if bias_feature is not None:
             rule = "None or a number from 1e-100 to 1e100"
-            feature = check_number(feature, "feature", "penalty", rule, lambda c: 1e-100 <= c <= 1e100)
+            bias_feature = check_number(bias_feature, "bias_feature", "penalty", rule, lambda c: 1e-100 <= c <= 1e100)
         units = np.arange(len(self.b1)) if self.units is None else self.units
         powers = np.sum(np.abs(self.W1) ** p, axis=1)
-        if feature is not None:
-            powers = powers + np.abs(self.b1 / feature) ** p
+        if bias_feature is not None:
+            powers = powers + np.abs(self.b1 / bias_feature) ** p
         norms = np.bincount(units, weights=powers) ** (1 / p)
         _, first = np.unique(units, return_index=True)
         return float(norms @ np.linalg.norm(self.w2[first], axis=1))

@@ -104,7 +104,7 @@ _Write = Callable[[NDArray[Any]], None]
 def predict_shards(
     estimator: Any,
     shards: Shards,
-    out: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
     *,
     method: str = "predict",
     file_format: str = "npy",
@@ -122,7 +122,7 @@ def predict_shards(
         Any with the methods of scikit-learn.
     shards : Shards
         Targets may be there; they are not read.
-    out : path
+    folder : path
         Folder for the files, made if there is none: ``prediction-00000.npy``, … (``probability-``, ``score-``), with
         the number that ``X-00000.npy`` has, else counted from 0.
     method : {"predict", "predict_proba", "decision_function"}
@@ -159,9 +159,9 @@ def predict_shards(
     check_choice(if_exists, "if_exists", _OWNER, ("error", "replace", "skip"))
     rows_of = ModelRows(estimator, shards, _OWNER)
     rows_of.method(method)
-    folder = check_path(out, "out", _OWNER)
-    folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / f"{METHODS[method]}-{number}.{file_format}" for number in shard_numbers(shards)]
+    place = check_path(folder, "folder", _OWNER)
+    place.mkdir(parents=True, exist_ok=True)
+    files = [place / f"{METHODS[method]}-{number}.{file_format}" for number in shard_numbers(shards)]
     whole = whole_shards(shards)
     if isinstance(engine, Engine) and engine.shards.parts != whole.parts:
         received = describe(f"one of {len(engine.shards.parts)} parts of {len(shards.shards)} shards")
@@ -171,7 +171,7 @@ def predict_shards(
         if any(exist) and if_exists == "error":
             hint = "if_exists='replace' writes them anew, 'skip' writes the others only."
             received = describe(f"{files[exist.index(True)]}, {sum(exist)} of them")
-            raise fail("out", _OWNER, "a folder without such files", received, hint)
+            raise fail("folder", _OWNER, "a folder without such files", received, hint)
         todo = [not (if_exists == "skip" and is_there) for is_there in exist]
         for _ in chosen.each(_Predicting(rows_of, method, file_format, files, todo)):
             pass

@@ -26,7 +26,7 @@ _BETAS = 40
 
 
 @short_repr
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class RegularizationPathDisplay:
     """Curves against beta, the regularization strength.
 
@@ -125,7 +125,11 @@ class RegularizationPathDisplay:
                 hint = "Take rows and targets in the units of those of the path."
                 raise fail("X", owner, "rows on which the loss of every network is finite", describe(value), hint)
         return cls(
-            path.betas, scores, None, "mean loss on held-out rows", path.objectives, path.n_neurons.astype(np.float64)
+            betas=path.betas,
+            scores=scores,
+            score_name="mean loss on held-out rows",
+            objectives=path.objectives,
+            n_neurons=path.n_neurons.astype(np.float64),
         ).plot(ax=ax, **kwargs)
 
     @classmethod
@@ -159,7 +163,13 @@ class RegularizationPathDisplay:
         if isinstance(estimator, BetaCV):
             mean = estimator.scores_.mean(axis=1)
             error = estimator.scores_.std(axis=1, ddof=1) / np.sqrt(estimator.scores_.shape[1])
-            shown = cls(estimator.betas_, mean, error, "score of held-out folds", selected_beta=estimator.beta_)
+            shown = cls(
+                betas=estimator.betas_,
+                scores=mean,
+                score_errors=error,
+                score_name="score of held-out folds",
+                selected_beta=estimator.beta_,
+            )
             return shown.plot(ax=ax, **kwargs)
         model = network_of(estimator)
         if isinstance(model, BaseConvexNetwork):
@@ -172,10 +182,15 @@ class RegularizationPathDisplay:
         if not scores:
             rule, hint = "one that chose beta", "Fit it with beta='auto', or draw a path with from_path."
             raise fail("estimator", cls.__name__, rule, describe(f"a {type(model).__name__}"), hint)
-        columns = np.array([(score.beta, score.mean_loss, score.loss_std_error, score.n_neurons) for score in scores]).T
-        neurons = columns[3] if np.isfinite(columns[3]).all() else None
-        name = "mean loss on held-out rows"
-        return cls(columns[0], columns[1], columns[2], name, None, neurons, model.beta_).plot(ax=ax, **kwargs)
+        neurons = np.array([score.n_neurons for score in scores])
+        return cls(
+            betas=np.array([score.beta for score in scores]),
+            scores=np.array([score.mean_loss for score in scores]),
+            score_errors=np.array([score.loss_std_error for score in scores]),
+            score_name="mean loss on held-out rows",
+            n_neurons=neurons if np.isfinite(neurons).all() else None,
+            selected_beta=model.beta_,
+        ).plot(ax=ax, **kwargs)
 
     @classmethod
     def _few(cls, model: Any) -> Self:
@@ -186,7 +201,8 @@ class RegularizationPathDisplay:
         rows = [best[beta] for beta in sorted(best, reverse=True)]
         betas, scores, counts = (np.array([row[i] for row in rows]) for i in (0, 2, 3))
         name = "squared error on held-out rows\nas a share of the variance"
-        return cls(betas, scores, None, name, None, counts, model.neuron_scores_[0].beta)
+        selected = model.neuron_scores_[0].beta
+        return cls(betas=betas, scores=scores, score_name=name, n_neurons=counts, selected_beta=selected)
 
     @classmethod
     def _infinite(cls, model: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Self:
@@ -222,7 +238,8 @@ class RegularizationPathDisplay:
         loo = LeaveOneOut(kernel(some), problem.targets, problem.weights, problem.groups, problem.duplicates)
         betas = loo.grid(_BETAS)
         name = "leave-one-out squared error\nas a share of the variance"
-        return cls(betas, problem.score(loo.errors(betas)), None, name, selected_beta=best.beta)
+        scores = problem.score(loo.errors(betas))
+        return cls(betas=betas, scores=scores, score_name=name, selected_beta=best.beta)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure of pyplot; the penalty grows to the right."""

@@ -47,7 +47,7 @@ class HashingEncoder:
     ((3, 1024), [1.0, 0.33, 0.0])
     """
 
-    def __init__(self, dim: int, ngram_range: tuple[int, int] = (1, 2)) -> None:
+    def __init__(self, dim: int, *, ngram_range: tuple[int, int] = (1, 2)) -> None:
         from sklearn.feature_extraction.text import HashingVectorizer
 
         dim = check_integer(dim, "dim", "HashingEncoder", high=2**31 - 1)  # of scikit-learn
@@ -111,6 +111,7 @@ model or its name on the Hugging Face hub. Got '.' instead. The folder has no mo
     def __init__(
         self,
         model: str | Path,
+        *,
         device: str | None = None,
         normalize: bool = True,
         max_tokens: int | None = None,
@@ -186,7 +187,7 @@ class OpenAIEncoder:
     ----------
     model : str, default "text-embedding-3-small"
         The paper used "text-embedding-ada-002".
-    dimensions : int, optional
+    dim : int, optional
         Length k of the vectors, for models that can shorten them.
     base_url : str, optional
         Another server; OpenAI's, or that of the environment variable OPENAI_BASE_URL, if None.
@@ -205,7 +206,8 @@ class OpenAIEncoder:
     def __init__(
         self,
         model: str = "text-embedding-3-small",
-        dimensions: int | None = None,
+        *,
+        dim: int | None = None,
         base_url: str | None = None,
         max_retries: int = _WAITS,
         timeout: float = 120.0,
@@ -213,7 +215,7 @@ class OpenAIEncoder:
         if not isinstance(model, str) or not model.strip():
             raise fail("model", "OpenAIEncoder", "the name of an embedding model", model)
         self.model = model
-        self.dimensions = None if dimensions is None else check_integer(dimensions, "dimensions", "OpenAIEncoder")
+        self.dim = None if dim is None else check_integer(dim, "dim", "OpenAIEncoder")
         self.max_retries = check_integer(max_retries, "max_retries", "OpenAIEncoder", low=0)
         self.timeout = timeout
         self.base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
@@ -228,13 +230,13 @@ class OpenAIEncoder:
         _key()
 
     def __repr__(self) -> str:
-        return f"OpenAIEncoder({self.model!r}, dimensions={self.dimensions}, base_url={self.base_url!r})"
+        return f"OpenAIEncoder({self.model!r}, dim={self.dim}, base_url={self.base_url!r})"
 
     @property
     def cache_key(self) -> str:
         """Model, dimensions and server."""
         server = "" if self.base_url is None else f", {self.base_url.rstrip('/')}"
-        return f"openai:{self.model}, dimensions {self.dimensions}{server}"
+        return f"openai:{self.model}, dimensions {self.dim}{server}"
 
     def take(self, texts: Sequence[str]) -> int:
         """Return how many of the first texts go into one request: at least one, whatever its length."""
@@ -271,7 +273,7 @@ class OpenAIEncoder:
         return require("openai", extra="text", purpose="embeddings by OpenAI's API").APIError
 
     def _request(self, texts: list[str]) -> list[list[float]]:
-        options = {} if self.dimensions is None else {"dimensions": self.dimensions}
+        options = {} if self.dim is None else {"dimensions": self.dim}
         try:
             reply = self._client.embeddings.create(model=self.model, input=texts, **options)
         except self._api_error as error:

@@ -184,7 +184,7 @@ class TrainingProgram(ConvexReLU):
         """Objective of a network, by the formula."""
         f = network.predict(self.task.X).reshape(self.task.targets.shape)
         loss = self.task.datafit(type(self).__name__, self._own_delta).value(f)
-        return float(loss + self.beta * network.penalty(self.p, self.task.feature))
+        return float(loss + self.beta * network.penalty(self.p, bias_feature=self.task.feature))
 
     def lifted(self, network: TwoLayerNetwork, feature: float | None) -> TwoLayerNetwork:
         """Return the network of the rows [X c], whose last weights are b/c; the inverse of `without_feature`."""

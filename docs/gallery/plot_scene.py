@@ -18,6 +18,6 @@ motor = cga.translator(alg, [0, 0, 1.3]) * (-0.4 * alg.e12).exp()
 scene = draw.scene([A, B, cga.meet(A, B), plane, line, motor], labels=["A", "B", "A and B", "plane", None, "motor"])
 
 figure = plt.figure(figsize=(5.5, 5), layout="constrained")
-axes = scene.plot(figure.add_subplot(projection="3d"))
+axes = scene.plot(ax=figure.add_subplot(projection="3d"))
 axes.set(title="Spheres, a circle, a plane, a line and a motor")
 plt.show()

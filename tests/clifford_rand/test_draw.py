@@ -296,7 +296,7 @@ def test_matplotlib_draws_one_time_of_a_scene():
     axes = made.plot(frame=2)
     assert (len(axes.lines), len(axes.collections), [text.get_text() for text in axes.texts]) == (1, 3, ["S"])
     np.testing.assert_allclose(np.array(axes.lines[0].get_data_3d()).T, made.shapes[2].places[2, 0])
-    assert made.plot(axes) is axes
+    assert made.plot(ax=axes) is axes
     with pytest.raises(cr.ArgumentError, match="'frame' parameter"):
         made.plot(frame=9)
     pyplot.close("all")

@@ -79,7 +79,7 @@ def test_the_stated_objective_is_that_of_the_printed_numbers(family):
         penalty = np.linalg.norm(weights, ord=p, axis=1) @ np.linalg.norm(model.network_.w2, axis=1)
     assert loss + 1e-2 * penalty == pytest.approx(model.result_.objective, rel=1e-12)
     if family != "ridge":
-        assert model.network_.penalty(p=_norm(model), feature=C) == pytest.approx(penalty)
+        assert model.network_.penalty(p=_norm(model), bias_feature=C) == pytest.approx(penalty)
 
 
 @pytest.mark.parametrize("y", [ONE, TWO], ids=["one", "two"])

@@ -368,7 +368,10 @@ NETWORK = TwoLayerNetwork(np.array([[1.0, 0.5], [-1.0, 2.0]]), np.array([0.1, 0.
     [
         *((lambda p=p: NETWORK.penalty(p), "p") for p in (None, "2", 0, -1, np.nan, 10**400, [2], True, 3)),
         *((lambda p=p: unit_atoms(NETWORK, p), "p") for p in (None, "2", np.inf, -np.inf, 1.5)),
-        *((lambda c=c: NETWORK.penalty(2, c), "feature") for c in ("c", 0.0, np.nan, 1e-300, [1.0], True)),
+        *(
+            (lambda c=c: NETWORK.penalty(2, bias_feature=c), "bias_feature")
+            for c in ("c", 0.0, np.nan, 1e-300, [1.0], True)
+        ),
         *((lambda x=x: relu_coefficients(NETWORK, x), "X") for x in (None, "X", X[0], X[:, :1], X * np.nan, 1e300 * X)),
         (lambda: prune(3, X), "network"),
         (lambda: prune(NETWORK, np.ones((3, 5))), "X"),

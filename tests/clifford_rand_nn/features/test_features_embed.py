@@ -195,7 +195,7 @@ def test_hashing_encoder():
     np.testing.assert_array_equal(vectors[0], vectors[1])
     assert not vectors[4].any()
     assert vectors[0] @ vectors[2] > 0.5 > vectors[0] @ vectors[3]
-    one_word = HashingEncoder(512, (1, 1))
+    one_word = HashingEncoder(512, ngram_range=(1, 1))
     assert one_word.cache_key != encoder.cache_key != HashingEncoder(256).cache_key
     np.testing.assert_array_equal(np.count_nonzero(one_word(["film film good"])), 2)
     for bad, message in (

@@ -113,16 +113,16 @@ def key(monkeypatch):
 
 
 def test_key_and_arguments(key, monkeypatch):
-    encoder = OpenAIEncoder("m", dimensions=8, base_url="http://host/v1/")
+    encoder = OpenAIEncoder("m", dim=8, base_url="http://host/v1/")
     assert KEY not in repr(encoder) + encoder.cache_key + str(vars(encoder))
-    keys = {encoder.cache_key, OpenAIEncoder("m").cache_key, OpenAIEncoder("m", dimensions=8).cache_key}
+    keys = {encoder.cache_key, OpenAIEncoder("m").cache_key, OpenAIEncoder("m", dim=8).cache_key}
     assert len(keys) == 3
     monkeypatch.setenv("OPENAI_BASE_URL", "http://host/v1")
-    assert OpenAIEncoder("m", dimensions=8).cache_key == encoder.cache_key
+    assert OpenAIEncoder("m", dim=8).cache_key == encoder.cache_key
     for options, message in (
         ({"base_url": "http://me:secret@host/v1"}, "an address without a password"),
         ({"base_url": "http://host/v1?api-key=secret"}, "an address without a query"),
-        ({"dimensions": 0}, "'dimensions' parameter of OpenAIEncoder must be an integer ≥ 1"),
+        ({"dim": 0}, "'dim' parameter of OpenAIEncoder must be an integer ≥ 1"),
         ({"model": ""}, "the name of an embedding model"),
     ):
         with pytest.raises(ArgumentError, match=message) as refused:
@@ -196,7 +196,7 @@ def inputs(server):
 def test_the_client_orders_replies_and_tries_again(server, caplog):
     caplog.set_level(logging.DEBUG)
     server.plan += [(429, {"Retry-After": "1"}), (500, {}), (200, {})]
-    encoder = OpenAIEncoder("m", dimensions=3, base_url=server.url)
+    encoder = OpenAIEncoder("m", dim=3, base_url=server.url)
     assert embed(["abc", "d", "ef"], encoder).tolist() == [[3, 0, 0.5], [1, 1, 0.5], [2, 2, 0.5]]
     times = [when for when, *_ in server.seen]
     assert len(times) == 3

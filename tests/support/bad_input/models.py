@@ -341,7 +341,7 @@ CALLS = catalogue({
         thing(np.zeros(1), an_array="refused"),
     ),
     "nn.TwoLayerNetwork.predict": good(NETWORK, rows(NEW)),
-    "nn.TwoLayerNetwork.penalty": good(NETWORK, _P, number(1.0, missing="right")),
+    "nn.TwoLayerNetwork.penalty": good(NETWORK, _P, bias_feature=number(1.0, missing="right")),
     "nn.TwoLayerNetwork.to_onnx": good(NETWORK, path("network.onnx"), dtype=FLOAT64, coverage=0.9),
     "nn.TwoLayerNetwork.to_source": good(NETWORK, path("network.py", missing="right")),
     "nn.TwoLayerNetwork.to_torch": through(lambda network: network.to_torch().state_dict(), NETWORK),

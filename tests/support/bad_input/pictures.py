@@ -24,7 +24,7 @@ def _drawn(display):
 DISPLAYS = {
     "Certificate": lambda: nn.CertificateDisplay(fitted("GatedReLURegressor").certificate_),
     "Convergence": lambda: nn.ConvergenceDisplay(fitted("GatedReLURegressor").result_.history),
-    "RegularizationPath": lambda: nn.RegularizationPathDisplay(np.array([0.2, 0.1])),
+    "RegularizationPath": lambda: nn.RegularizationPathDisplay(betas=np.array([0.2, 0.1])),
     "DecisionRegions": lambda: nn.DecisionRegionsDisplay.from_estimator(
         fitted("GatedReLUClassifier"), X, LABELS, resolution=10, ax=AX.make()
     ),
