@@ -2,7 +2,7 @@
 
 import lazy_loader as lazy
 
-__version__ = "0.2.0"
+__version__ = "1.0.0rc1"
 _load, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
 
 

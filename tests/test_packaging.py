@@ -74,7 +74,7 @@ def test_links_of_the_long_description_lead_to_the_site_and_its_pages():
     assert len(pages) >= 8
     for page in pages:
         assert (ROOT / "docs" / page).with_suffix(".md").exists() or (ROOT / "docs" / "explorer" / page).exists(), page
-    raw = re.findall(r"https://[\w.]+/clifford-rand/clifford-rand/(?:blob/)?v([\d.]+\d)/(\S+?)\)", text)
+    raw = re.findall(r"https://[\w.]+/clifford-rand/clifford-rand/(?:blob/)?v(\d[^/]*)/(\S+?)\)", text)
     assert len(raw) == 2
     for version, file in raw:
         assert version == VERSION
