@@ -19,6 +19,7 @@ _OWNER = "refine_gates"
 _SOLVER_TOL = 1e-5  # relative gap of an iteration; those worth having lower the objective by much more
 
 
+@handed_over
 def refine_gates(
     X: ArrayLike,
     y: ArrayLike,
