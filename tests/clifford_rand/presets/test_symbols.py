@@ -124,7 +124,9 @@ def substituted(result):
         return result.new(result.keys, substituted(result.coefficients))
     if isinstance(result, np.ndarray) and result.dtype == object:
         return np.array([substituted(x) for x in result.ravel().tolist()], dtype=float).reshape(result.shape)
-    return float(result.subs(dict(zip(SYMBOLS, VALUES, strict=True)))) if isinstance(result, sp.Basic) else result
+    if isinstance(result, sp.Basic):  # not by subs, which takes seconds for large expressions
+        return float(sp.lambdify(SYMBOLS, result, "math", cse=True)(*VALUES))
+    return result
 
 
 def same(a, b):
