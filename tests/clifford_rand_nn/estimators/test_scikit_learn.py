@@ -98,13 +98,17 @@ def run_check(estimator, check):
     check(estimator)
 
 
-@checks(ConvexNetworkClassifier(), GatedReLURegressor(n_gates=8, beta=0.01, random_state=0, bias="free"))
+@checks(
+    ConvexNetworkClassifier(max_metric_iter=0, loss="squared"),
+    GatedReLURegressor(n_gates=8, beta=0.01, random_state=0, bias="free"),
+)
 def test_its_own_checks(estimator, check):
     run_check(estimator, check)
 
 
 @pytest.mark.slow
 @checks(
+    ConvexNetworkClassifier(),
     ConvexNetworkRegressor(),
     ConvexNetworkClassifier(n_neurons=3, beta=0.2),
     GatedReLUClassifier(n_gates=8, beta=0.01, random_state=0, penalty="ridge", bias="free"),
