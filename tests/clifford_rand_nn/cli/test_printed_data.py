@@ -38,7 +38,7 @@ COMMANDS = (
 )
 
 
-def evil_table(n=60):
+def evil_table(n=30):
     rng = np.random.default_rng(0)
     x = rng.normal(size=n)
     words = rng.choice([f"u{EVIL}", "v"], n)
