@@ -208,26 +208,27 @@ def test_beta_of_all_rows_is_the_best_of_those_around_the_beta_of_some(kind):
 
 
 def test_candidates_are_compared_on_half_of_the_rows_and_the_best_of_each_kind_on_all(monkeypatch):
-    X, y = make_friedman1(520, noise=1.0, random_state=0)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.candidates._SCREENED", 100)
+    X, y = make_friedman1(104, noise=1.0, random_state=0)
     problem = Problem(X, y[:, None])
     kinds, table = choose(problem)
-    assert [candidate.n_rows for candidate in table[:4]] == [520, 520, 520, 500]
+    assert [candidate.n_rows for candidate in table[:4]] == [104, 104, 104, 100]
     assert [kind.candidate for kind in kinds] == table[:3]
     assert {kernel_parameters(kind.candidate) for kind in kinds} <= {
         kernel_parameters(candidate) for candidate in table[3:]
     }
     assert table[0].mean_loss == min(candidate.mean_loss for candidate in table[:3])
-    assert {candidate.n_rows for candidate in choose(problem, 0.01, n_rows=1040)[1]} == {520}
+    assert {candidate.n_rows for candidate in choose(problem, 0.01, n_rows=208)[1]} == {104}
     given = choose(problem, 0.01)[1]
-    assert {candidate.beta * candidate.n_rows for candidate in given} == {0.01 * 520}
+    assert {candidate.beta * candidate.n_rows for candidate in given} == {0.01 * 104}
     late, compared = choose(problem, until=0.0)  # without steps, and no other kind takes part of the time that is over
-    assert [candidate.n_rows for candidate in compared[:2]] == [520, 500]
+    assert [candidate.n_rows for candidate in compared[:2]] == [104, 100]
     assert [kind.candidate for kind in late] == compared[:1]
     assert kernel_parameters(compared[0]) == kernel_parameters(compared[1])
     answers = iter([True] * 3 + [False])
     monkeypatch.setattr("clifford_rand_nn.kernel_network.candidates._has_time", lambda until: next(answers))
     late, compared = choose(problem)  # time is over after the last candidate
-    assert [candidate.n_rows for candidate in compared[:2]] == [520, 500]
+    assert [candidate.n_rows for candidate in compared[:2]] == [104, 100]
     assert len(late) == 1
     assert len({candidate.steps > 0 for candidate in compared[1:]}) == 2
 
@@ -288,8 +289,8 @@ def test_gates_are_learned_where_held_out_rows_say_so():
 def test_groups_are_left_out_together():
     """Rows of a group share a label and a place of their own: known groups are easy, new ones are chance."""
     rng = np.random.default_rng(0)
-    groups = np.repeat(np.arange(20), 10)
-    X = rng.standard_normal((20, 5))[groups] + 0.1 * rng.standard_normal((200, 5))
+    groups = np.repeat(np.arange(20), 5)
+    X = rng.standard_normal((20, 5))[groups] + 0.1 * rng.standard_normal((100, 5))
     y = rng.integers(0, 2, 20)[groups]
     single = ConvexNetworkClassifier().fit(X, y)
     grouped = ConvexNetworkClassifier().fit(X, y, groups=np.char.mod("patient %d", groups))
@@ -380,7 +381,7 @@ def test_intervals_are_wide_where_there_are_no_rows():
 @pytest.mark.parametrize(("load", "weighted"), [(load_iris, True), (load_breast_cancer, False)])
 def test_the_logistic_loss_on_the_same_gates(load, weighted):
     X, y = load(return_X_y=True)
-    X, y = X[::2], y[::2]
+    X, y = (X[::2], y[::2]) if weighted else (X[::4], y[::4])
     w = np.random.default_rng(0).integers(0, 3, len(y)) if weighted else None
     model = clone(LOGISTIC).fit(X, y, w)
     assert model.certificate_.loss == "logistic"
@@ -398,8 +399,8 @@ def test_the_logistic_loss_on_the_same_gates(load, weighted):
 def test_the_loss_is_the_one_that_rows_left_out_call_better(rounds):
     """A softmax of straight scores is the logistic loss's; well separated clusters are that of squares."""
     rng = np.random.default_rng(2)
-    X = rng.standard_normal((150, 8))
-    y = (X @ rng.standard_normal((8, 3)) * 3 + rng.gumbel(size=(150, 3))).argmax(axis=1)
+    X = rng.standard_normal((90, 8))
+    y = (X @ rng.standard_normal((8, 3)) * 3 + rng.gumbel(size=(90, 3))).argmax(axis=1)
     found = [
         ConvexNetworkClassifier(loss=loss, max_metric_iter=rounds).fit(X, y) for loss in ("auto", "squared", "logistic")
     ]
@@ -409,7 +410,7 @@ def test_the_loss_is_the_one_that_rows_left_out_call_better(rounds):
     np.testing.assert_array_equal(auto.predict_proba(X), logistic.predict_proba(X))
     assert list(squared.loss_scores_) == ["squared"]
     assert auto.certificate_.verify(X, y).relative_gap < 1e-5
-    X, y = make_classification(150, class_sep=2, n_informative=4, random_state=3)
+    X, y = make_classification(90, class_sep=2, n_informative=4, random_state=3)
     auto = ConvexNetworkClassifier(max_metric_iter=rounds).fit(X, y)
     assert auto.loss_ == auto.certificate_.loss == "squared"
     assert set(auto.loss_scores_) == {"squared", "logistic"}
