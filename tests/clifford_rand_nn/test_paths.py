@@ -111,7 +111,7 @@ OF_COPIES = {
 @pytest.mark.parametrize("name", OF_COPIES)
 def test_copies_and_order_of_rows_change_no_bit(name):
     """Solvers see every row once, in an order of its own; before, paths were equal within their gaps only."""
-    options = {"n_betas": 3, "eps": 0.05, "tol": 1e-4}
+    options = {"n_betas": 3, "eps": 0.05, "tol": 1e-3}
     twice, whole = ORDER(np.repeat(np.arange(30), 2)), ORDER(np.repeat(np.arange(30), WHOLE))
     one, two = (OF_COPIES[name](X[rows], Y[rows], **options) for rows in (np.arange(30), twice))
     np.testing.assert_array_equal(one.objectives, two.objectives)
