@@ -5,16 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.linalg import LinAlgError
-from scipy.linalg import cho_solve
-from scipy.linalg.blas import dsymm
-from scipy.linalg.lapack import dpotrf, dpotri, dpstrf
+from scipy.linalg.lapack import dpstrf
 
 from clifford_rand._checks import as_real, as_rows, check_array, check_choice, check_positive, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.kernel_network.arccos import slope_factors
 from clifford_rand_nn.kernel_network.candidates import varying
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, spread
 
 _BLOCK = 2**19  # entries of a block of the kernel matrix: 4 MB, within a cache
 _COLUMNS = 512  # of a product with the kernel matrix, which is read once for all of them
@@ -124,7 +122,6 @@ class Slopes:
 SHAPES = ("full", "shrunk", "diagonal")
 _OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M
 _PIVOT = 1e-10  # of the trace of M, where its factorization ends: M may have less than full rank
-_FLOOR = 1e-9  # of the trace of the kernel matrix: below this n·beta near-duplicate rows are fitted apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,66 +225,6 @@ def _root(M: Array) -> Array:
     # PᵀMP = LLᵀ: the rows of L go back to their places
     root[pivots - 1] = np.tril(factor)[:, :rank]
     return root
-
-
-def spread(K: NDArray[np.floating]) -> float:
-    """Return the variance of the rows in the kernel's space, tr K/n less the mean of K; 1 if they are all one."""
-    return float(np.trace(K) / len(K) - K.mean()) or 1.0
-
-
-class KernelRidge:
-    r"""Fits with one kernel matrix, one factorization each: :math:`(K+\lambda\Omega^{-1})\alpha=y-t,\ 1^T\alpha=0`."""
-
-    def __init__(self, K: NDArray[np.floating], weights: Array | None = None) -> None:
-        self.K = K
-        self._inverse = np.ones(len(K)) if weights is None else 1 / weights
-        self.least = _FLOOR * float(np.trace(K)) or 1.0  # λ that is taken in the place of a smaller one
-
-    def fit(self, targets: Array, radius: float) -> tuple[Array, Array]:
-        """Return alpha (n, C) and the intercept (C,) for λ = ``radius``."""
-        sides = np.column_stack([targets, np.ones(len(targets))])
-        solved = cho_solve((self._factor(radius), False), sides, check_finite=False)
-        alpha, ones = solved[:, :-1], solved[:, -1]
-        intercept = alpha.sum(axis=0) / ones.sum()
-        return np.asarray(alpha - np.outer(ones, intercept)), np.asarray(intercept)
-
-    def left_out(
-        self, targets: Array, radius: float, rows: NDArray[np.intp], belongs: NDArray[np.intp]
-    ) -> tuple[Array, Array]:
-        r"""Return what some rows (k,) are predicted to be by fits without all that ``belongs`` (n,) puts with them.
-
-        The second array is :math:`(I-H)_{ii}` (k,), 1 of rows that are not left out alone.
-
-        With :math:`B=A^{-1}-A^{-1}11^TA^{-1}/1^TA^{-1}1`, :math:`A=K+\lambda\Omega^{-1}`, a set g is left a residual of
-        :math:`B_{gg}^{-1}(By)_g`.
-        """
-        inverse, _ = dpotri(self._factor(radius), overwrite_c=1)  # A^-1, its upper half
-        ones = dsymm(1.0, inverse, np.ones((len(inverse), 1)))[:, 0]
-        shares = ones / ones.sum()
-        residual = dsymm(1.0, inverse, targets) - np.outer(ones, shares @ targets)
-        diagonal = (inverse.diagonal() - ones * shares)[rows]
-        predictions = targets[rows] - residual[rows] / diagonal[:, None]
-        size = np.bincount(belongs)
-        together = size[belongs[rows]] > 1
-        left = np.where(together, 1.0, diagonal * max(radius, self.least) * self._inverse[rows])
-        for unit in np.unique(belongs[rows[together]]):
-            members, mine = np.flatnonzero(belongs == unit), np.flatnonzero(belongs[rows] == unit)
-            block = inverse[np.minimum.outer(members, members), np.maximum.outer(members, members)]
-            missed = np.linalg.solve(block - np.outer(ones[members], shares[members]), residual[members])
-            predictions[mine] = targets[rows[mine]] - missed[np.searchsorted(members, rows[mine])]
-        return np.asarray(predictions), left
-
-    def _factor(self, radius: float) -> Array:
-        """Return R with RᵀR = A, its upper half; below it are entries of K.
-
-        SciPy's function keeps the interpreter's lock, but takes less than half of the time of NumPy's.
-        """
-        system = self.K.copy()
-        system[np.diag_indices(len(system))] += max(radius, self.least) * self._inverse
-        factor, info = dpotrf(system.T, lower=0, clean=0, overwrite_a=1)
-        if info:
-            raise LinAlgError(f"the leading minor of order {info} is not positive")
-        return np.asarray(factor)
 
 
 FOLDS = 5

@@ -13,13 +13,12 @@ from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.registry import labels_of
 from clifford_rand_nn.kernel_network.candidates import Problem, least_by_steps, of_each, varying
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, spread
 from clifford_rand_nn.kernel_network.metric_frame import (
     SHAPES,
-    KernelRidge,
     held_parts,
     learned_kernels,
     outer_parts,
-    spread,
 )
 
 _FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer rows with another kernel may want

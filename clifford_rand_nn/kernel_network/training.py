@@ -22,11 +22,12 @@ from clifford_rand_nn.kernel_network.candidates import (
     level,
 )
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.large_n.rows import LIMITS, ManyRowsSolution, solve_many
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import Judged, LeaveOneOut, judge, null_value
-from clifford_rand_nn.kernel_network.metric_frame import SHAPES, KernelRidge, LearnedGates, learn_frame
+from clifford_rand_nn.kernel_network.metric_frame import SHAPES, LearnedGates, learn_frame
 from clifford_rand_nn.kernel_network.metric_selection import MetricSelection, compare_metrics
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import RowSpan, is_wide

@@ -10,14 +10,13 @@ from clifford_rand_nn.kernel_network import metric_frame, metric_selection
 from clifford_rand_nn.kernel_network import metric_selection as rounds_module
 from clifford_rand_nn.kernel_network.candidates import Problem
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, spread
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.metric_frame import (
-    KernelRidge,
     _root,
     gradient_outer_product,
     learn_frame,
     outer_parts,
-    spread,
 )
 from clifford_rand_nn.kernel_network.metric_selection import mean_gain, select_metric, wrong_class
 
