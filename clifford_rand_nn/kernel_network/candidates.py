@@ -1,8 +1,9 @@
 r"""Scalings, constant features and values of beta, compared by leave-one-out."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,6 +15,7 @@ from clifford_rand._threads import ONE_BLAS_THREAD, cached_property, for_each_sl
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, spread
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, Standardization, by_products, is_wide
@@ -21,7 +23,7 @@ from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, S
 # Of fewer rows each is a knot of the map by which leave-one-out judges it, which promises too much: with 24 rows of
 # three classes the accuracy on new rows fell from .59 to .54.
 _FEWEST_RANKS = 64
-_SCREENED = 500  # rows, at least, on which all candidates are compared; on more, only the best of each kind of gates
+_SCREENED = 500  # rows, at least, on which candidates are compared
 _CONSTANT = 64.0  # roundings of the largest target of an output: a range below is none
 
 
@@ -75,6 +77,8 @@ STEPS = (0.5, 2.0, 8.0, 32.0)
 DECAYS = (4.0, 12.0)  # of gates in boxes: thresholds that cut the ranges of all columns, in the mean
 _N_BETAS = 20  # a factor of some 4 from one to the next: the curve has no narrower valleys
 _REFINED = (3, 9)  # betas between the neighbors of the best so far
+_STEP, _STEPS_AWAY = 3.0, 8  # between betas that are compared by one factor each, and steps from the first, at most
+_FLAT = 1e-3  # of the score, which a beta of a third has to gain: towards 0 the curve may fall for ever, by ever less
 
 
 class Candidate(NamedTuple):
@@ -177,12 +181,57 @@ class Compared:
     standard: Standardization | RowSpan
     rows: Array
     kernel: GateKernel
-    decomposed: LeaveOneOut | None = None
+    size: float = 1.0  # the spread of the kernel on these rows
 
     @cached_property
     def loo(self) -> LeaveOneOut:
-        """Leave-one-out of every beta; unless the kernel was decomposed before, it is now."""
-        return self.problem.leave_one_out(self.kernel, self.rows) if self.decomposed is None else self.decomposed
+        """Leave-one-out of every beta, by an eigendecomposition."""
+        return self.problem.leave_one_out(self.kernel, self.rows)
+
+
+class ComparedBetas(NamedTuple):
+    """The best of some betas, with what each row is predicted to be without it (n, C), and 1 - H of it (n,)."""
+
+    beta: float
+    score: float
+    outputs: Array
+    left: Array
+    between: tuple[float, float]  # beta and score where a parabola through the best three scores is least
+
+
+def compare_betas(problem: Problem, ridge: KernelRidge, near: float, *, only: bool = False) -> ComparedBetas | None:
+    """Compare betas near one by leave-one-out, each by one factor, until the best is between two others.
+
+    They are the spread of the kernel times powers of 3, so that a map that leaves the kernel as it is changes none.
+    ``only`` the given one is tried, if it is fixed. None where the best is too small for a factor.
+    """
+    n, every = len(problem.targets), np.arange(len(problem.targets))
+    belongs = every if problem.groups is None else problem.groups
+    size = spread(ridge.K)
+    first = round(math.log(n * near / size, _STEP)) - _STEPS_AWAY
+    tried: dict[int, tuple[Array, Array]] = {}
+
+    def radius(k: int) -> float:
+        return n * near if only else size * _STEP ** (first + k)
+
+    def score(k: int) -> float:
+        tried[k] = ridge.left_out(problem.targets, radius(k), every, belongs)
+        value = problem.score_of(*tried[k])
+        return value * (1 - _FLAT) ** k if value == value else np.inf
+
+    places = (0,) if only else (_STEPS_AWAY, _STEPS_AWAY - 1, _STEPS_AWAY + 1)
+    if radius(min(places)) < ridge.least:
+        return None
+    k, scores = least_by_steps(score, places, 0 if only else 2 * _STEPS_AWAY + 1)
+    if radius(k - 1) < ridge.least:
+        return None
+    beta, scores = radius(k) / n, {i: value / (1 - _FLAT) ** i for i, value in scores.items()}
+    between, least = (beta, scores[k]), scores[k]
+    low, high = scores.get(k - 1, least) - least, scores.get(k + 1, least) - least
+    if min(low, high) > 0 and max(low, high) < np.inf:
+        along = 0.5 * (low - high) / (low + high)
+        between = beta * _STEP**along, least - 0.25 * (low - high) * along
+    return ComparedBetas(beta, least, *tried[k], between)
 
 
 def kernel_of(rows: Array, bias: float, steps: float, decay: float, weights: Array | None) -> GateKernel:
@@ -194,17 +243,36 @@ def kernel_of(rows: Array, bias: float, steps: float, decay: float, weights: Arr
 
 
 def compare(
-    problem: Problem, scaling: str, bias: float, steps: float = 0.0, decay: float = 0.0, *, beta: float | None = None
+    problem: Problem,
+    scaling: str,
+    bias: float,
+    steps: float = 0.0,
+    decay: float = 0.0,
+    *,
+    beta: float | None = None,
+    near: Compared | None = None,
 ) -> Compared:
-    """Return what leave-one-out says of a scaling, a constant feature and steps, with a beta or the best one."""
+    """Return what leave-one-out says of a scaling, a constant feature and steps, with a beta or the best one.
+
+    The best one is looked for beside that of a candidate ``near`` it, or else by an eigendecomposition.
+    """
     standard, rows, kernel = problem.kernel_rows(scaling, bias, steps, decay)
-    loo = problem.leave_one_out(kernel, rows)
-    if beta is None:
-        beta, score = best_beta(loo, problem)
+    K = np.asarray(kernel(rows), dtype=np.float64)
+    size = spread(K)
+    first, betas = beta, None
+    if beta is None and near is not None:
+        first = near.candidate.beta * size / near.size
+    if first is not None:
+        betas = compare_betas(problem, KernelRidge(K, problem.weights), first, only=beta is not None)
+    candidate = Candidate(scaling, bias, 0.0, 0.0, len(rows), steps, decay)
+    compared = Compared(candidate, problem, standard, rows, kernel, size)
+    if betas is not None:
+        found = betas.between
+    elif beta is None:
+        found = best_beta(compared.loo, problem)
     else:
-        score = float(problem.score(loo.errors(np.array([beta])))[0])
-    candidate = Candidate(scaling, bias, beta, score, len(rows), steps, decay)
-    return Compared(candidate, problem, standard, rows, kernel, loo)
+        found = beta, float(problem.score(compared.loo.errors(np.array([beta])))[0])
+    return replace(compared, candidate=candidate._replace(beta=found[0], mean_loss=found[1]))
 
 
 def best_beta(loo: LeaveOneOut, problem: Problem) -> tuple[float, float]:
@@ -244,30 +312,24 @@ def choose(
     beta: float | None = None,
     scalings: tuple[str, ...] = SCALINGS,
     steps: bool = True,
-    until: float | None = None,  # of `time.perf_counter`, after which steps, and kinds behind the best, are left out
+    until: float | None = None,  # of `time.perf_counter`, after which steps are left out
     n_rows: int | None = None,  # of the fit; None for those of the problem
 ) -> tuple[list[Compared], list[Candidate]]:
     """Compare scalings with the first constant feature, constant features with the best scaling, and steps with both.
 
     Of steps the weights are compared first, then decays with the best weight, then weights with the best decay. This is
-    done with `screened_rows`, spread as by chance: an eigendecomposition takes time as the cube of the rows. If the
-    problem has more, the best of each kind of gates are then compared on all of them, and are in the list twice.
+    done with `screened_rows`, spread as by chance: a factor takes time as the cube of the rows.
 
     Returns the best of those without steps, with gates in single columns and with gates in boxes, and all that was
-    compared, on most rows first and then best first. Ranks are known of columns of 64 rows and more, dense and not
-    wide; the scaling "rank" is compared where one of them has three values.
+    compared, best first. Ranks are known of columns of 64 rows and more, dense and not wide; the scaling "rank" is
+    compared where one of them has three values.
     """
     n = len(problem.targets)
     m = screened_rows(n if n_rows is None else n_rows)
     if n <= m:
         return _compare_all(problem, beta, scalings, steps, until)
     part = problem.take(np.sort(spread_rows(n, m)))
-    screened, table = _compare_all(part, None if beta is None else beta * n / m, scalings, steps, until)
-    if not _has_time(until):
-        screened = screened[:1]
-    kinds = of_each(lambda kind: compare(problem, *kernel_parameters(kind.candidate), beta=beta), screened)
-    kinds.sort(key=_loss)
-    return kinds, [kind.candidate for kind in kinds] + table
+    return _compare_all(part, None if beta is None else beta * n / m, scalings, steps, until)
 
 
 def _compare_all(
@@ -277,14 +339,18 @@ def _compare_all(
     knows_ranks = not (issparse(problem.X) or is_wide(*problem.X.shape) or len(problem.targets) < _FEWEST_RANKS)
     if not (knows_ranks and _has_three_values(problem.X)):
         scalings = tuple(scaling for scaling in scalings if scaling != "rank")
-    compared = of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta=beta), scalings)
-    scaling = min(compared, key=_loss).candidate.scaling
-    compared += of_each(lambda bias: compare(problem, scaling, bias, beta=beta), BIASES[1:])
+    first = compare(problem, scalings[0], BIASES[0], beta=beta)
+    compared = [first]
+    compared += of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta=beta, near=first), scalings[1:])
+    near = min(compared, key=_loss)
+    scaling = near.candidate.scaling
+    compared += of_each(lambda bias: compare(problem, scaling, bias, beta=beta, near=near), BIASES[1:])
     if knows_ranks and steps and _has_time(until):
-        bias = min(compared, key=_loss).candidate.bias_feature
+        near = min(compared, key=_loss)
+        bias = near.candidate.bias_feature
 
         def compare_steps(pairs: list[tuple[float, float]]) -> Candidate:
-            tried = of_each(lambda pair: compare(problem, scaling, bias, *pair, beta=beta), pairs)
+            tried = of_each(lambda pair: compare(problem, scaling, bias, *pair, beta=beta, near=near), pairs)
             compared.extend(tried)
             return min(tried, key=_loss).candidate
 

@@ -4,6 +4,7 @@ from clifford_rand._threads import cpu_count
 from clifford_rand_nn.cost import Estimate, machine_speed, slowdown
 from clifford_rand_nn.kernel_network.candidates import BIASES, DECAYS, STEPS, screened_rows
 from clifford_rand_nn.kernel_network.large_n.rows import choose
+from clifford_rand_nn.kernel_network.metric_frame import FOLDS, HELD_OUT, THIRDS
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, by_products
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
 
@@ -12,10 +13,10 @@ _ARC = 130.0  # an entry of the kernel, beside one multiplication a column
 _DISTANCE = 30.0  # an entry, a column of gates in single columns or boxes
 _BETAS, _OUTPUT = 230.0, 70.0  # leave-one-out of some thirty betas; of each output
 _FACTOR = 0.4  # n³ of a Cholesky factor
-_INVERSES = 3.5  # betas that are compared on all rows, by an inverse each, which takes three times that of its factor
+_INVERSES = 3.5  # betas of a candidate, each with the inverse of its factor, which takes as long as that
 _OUTER = 1.0  # a column of the average outer product of gradients
 _TRIALS, _FACTORS, _FITS = 5, 5, 2  # metrics that are compared, betas of each, and iterations that are learned
-_HELD_OUT, _FOLDS, _KEPT, _PREDICTED = 400, 5, 0.8, 800  # rows of their folds, and rows that are predicted again
+_PREDICTED = 800  # rows that are predicted again
 _LEARNED = 2000  # rows of a metric
 _SOLVED = 0.5  # of the expected time of `choose`: 20,000 rows of 20 columns
 _STEPPED = 0.3  # of tables have gates in single columns or boxes
@@ -63,33 +64,31 @@ def network_costs(
     others = len(BIASES) - 1 + steps
     kinds = 3 if steps else 1  # of gates: all but one of them have levels
     some = min(m, screened_rows(n))
-    selection = len(SCALINGS) * _compared(some, width, outputs, len(SCALINGS), 0)
-    selection += others * _compared(some, width, outputs, others, steps / max(1, others))
-    if some < m:
-        selection += kinds * _compared(m, width, outputs, kinds, (kinds - 1) / kinds)
-    held = 2.0 * (len(SCALINGS) + others + min(cpu_count(), others)) * some * some
-    if some < m:
-        held = max(held, 2.0 * kinds * (some * some + m * m) + 2.0 * min(cpu_count(), kinds) * m * m)
-    parts = {"selection": Estimate(selection, 8.0 * held)}
+    selection = _compared(some, width, outputs, 1, 0)
+    others += len(SCALINGS) - 1
+    factors = _INVERSES * (2 * _FACTOR * some**3 + some * some * _OUTPUT * outputs)
+    selection += others * _seconds(_kernel(some, width, steps / others) + factors + _OVERHEAD, others)
+    parts = {"selection": Estimate(selection, 8.0 * (2 + 3 * min(cpu_count(), others)) * some * some)}
     if finite:
         few = float(min(n, _SEARCHED))
         parts["neurons"] = Estimate(
             _seconds(_ATOMS + _NEURONS * few * (100 + width) * outputs), 8.0 * _LISTED * few * 6
         )
         return parts
-    if n <= DECOMPOSED and n > m and not metric_iter:  # with a learned metric, as most have, there is none
-        factors = _INVERSES * 3 * _FACTOR * n**3
+    if some < n <= DECOMPOSED and not metric_iter:  # with a learned metric, as most have, there is none
+        factors = _INVERSES * 2 * _FACTOR * n**3
         parts["beta"] = Estimate(_seconds(_kernel(n, width) + factors), 4.0 * 8.0 * n * n)
     if metric_iter:
-        folds = min(_FOLDS, -(-_HELD_OUT // max(1, m // _FOLDS)))
-        part = _KEPT * m
+        parted = 3 if THIRDS[0] <= n <= THIRDS[1] else FOLDS
+        folds = min(parted, -(-HELD_OUT // max(1, m // parted)))
+        part = (1 - 1 / parted) * m
         outer = m * m * (_ARC + _OUTER * width)
         kernel = _kernel(m, width, (kinds - 1) / kinds)
         trial = kernel + _FACTORS * (_FACTOR * part**3 + _OVERHEAD / 10) + outer
-        parts["metric"] = Estimate(_seconds(kinds * folds * _TRIALS * trial, folds), 8.0 * folds * m * m * 3)
+        parts["metric"] = Estimate(_seconds(kinds * folds * _TRIALS * trial, folds), 8.0 * folds * m * m * 1.5)
         few = n if n <= DECOMPOSED else _LEARNED
         each = _kernel(few, width) + few * few * (_ARC + _OUTER * width) + _FACTOR * few**3
-        again = max(1, min(folds, (_PREDICTED - (n - m)) // max(1, m // _FOLDS))) if n <= DECOMPOSED else 0
+        again = max(1, min(folds, (_PREDICTED - (n - m)) // max(1, m // parted))) if n <= DECOMPOSED else 0
         left_out = again * (_kernel(few, width) + 2 * _FACTOR * few**3)
         parts["learning"] = Estimate(_seconds(_FITS * each) + _seconds(left_out, again), 8.0 * few * few * 4)
     if n > DECOMPOSED:

@@ -228,7 +228,10 @@ def _root(M: Array) -> Array:
 
 
 FOLDS = 5
-_ENOUGH = 400  # held-out rows, beyond which no part is held out
+# Of so many rows a part is a third: fewer and smaller fits take a third of the time, and on 22 tables networks were as
+# accurate. Of more, of which 1000 are taken, they lost up to 0.8 points.
+THIRDS = 600, 1000
+HELD_OUT = 330  # held-out rows, beyond which no part is held out
 
 
 def outer_parts(
@@ -253,7 +256,7 @@ def outer_parts(
     units = np.unique(belongs[order], return_inverse=True)[1]
     n_units = int(units.max()) + 1
     parts = np.empty(n_units, dtype=np.intp)
-    n_parts = min(FOLDS, n_units)
+    n_parts = min(3 if THIRDS[0] <= len(X) <= THIRDS[1] else FOLDS, n_units)
     if groups is None:
         for start in range(0, n_units, n_parts):
             block = parts[start : start + n_parts]
@@ -273,5 +276,5 @@ def held_parts(parts: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
         rows = np.flatnonzero(parts == part)
         yield rows
         total += len(rows)
-        if total >= _ENOUGH:
+        if total >= HELD_OUT:
             return

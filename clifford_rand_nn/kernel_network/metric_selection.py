@@ -84,10 +84,11 @@ def select_metric(
 ) -> MetricSelection:
     r"""Say how many iterations of `learn_frame` to take, and in which shape, by outer folds.
 
-    At most 1000 rows are parted in five, and fits to four parts are judged on the fifth, until 400 rows have
-    been held out. A first iteration is taken if the mean gain of squared error is more than its standard error, one
-    more as long as that gains more than two, and neither if it makes more ``mistakes``; of several shapes the one with
-    fewest mistakes, then with the largest gain. Each iteration gets the best of five factors of beta, by the same rows.
+    At most 1000 rows are parted in five (600 to 1000 rows in three), and fits to all parts but one are judged on that
+    one, until 330 rows have been held out. A first iteration is taken if the mean gain of squared error is more than
+    its standard error, one more as long as that gains more than two, and neither if it makes more ``mistakes``; of
+    several shapes the one with fewest mistakes, then with the largest gain. Each iteration gets the best of five
+    factors of beta, by the same rows.
 
     Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
     their columns, and every five neighbors go to different parts, duplicate rows to the same, groups as a whole.

@@ -17,8 +17,8 @@ from clifford_rand_nn.kernel_network.candidates import (
     beta_for,
     choose,
     compare,
+    compare_betas,
     kernel_parameters,
-    least_by_steps,
     level,
 )
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
@@ -39,8 +39,6 @@ DECOMPOSED = 3000  # rows up to which every beta comes from one eigendecompositi
 _LEARNED = 2000  # rows that gates are learned from, if there are more
 _LEAST_OUT_OF_SAMPLE = 200  # rows, at least, from which a promise is made
 _LOST = 1e-9  # of the objective, by which rounding of alpha may move it: a thousandth of a gap that is said
-_BETAS = tuple(3.0**k for k in range(-4, 5))  # times the beta that a thousand rows found: those of more rows
-_FIRST = (3, 4, 5)  # places of betas that are always tried
 _NULL = 16 * np.finfo(np.float64).eps  # of the largest eigenvalue: one below is rounding
 _REPORTED_GAP, _NO_GAP = 1e-5, 1e-9  # a gap that is said: of the objective, and of that of the network without neurons
 _ROUNDED = (
@@ -133,17 +131,16 @@ def choose_kernel(
     n, part = len(problem.targets), problem.take(few)
     phase("comparing scalings and constant features by leave-one-out")
     kinds, table = choose(part, choices.beta, until=until, n_rows=n)
-    best = kinds[0]
+    best = kinds[0] if n <= DECOMPOSED else _on_all_rows(part, kinds[0], choices.beta)
     wide = n > DECOMPOSED and is_wide(*problem.X.shape)  # the metric of the gates would be a square of the columns
     if not choices.max_metric_iter or wide or _is_short(choices, began):
         return best, table, None
     if isinstance(best.standard, RowSpan):  # its coordinates mix the columns, so half an entry means nothing
         choices = replace(choices, shapes=SHAPES[:1])
     phase("comparing learned metrics on held-out rows")
-    all_rows = len(few) < n <= DECOMPOSED
     tried, place = [], 0  # the place of the best so far
     for compared in kinds:
-        compared = _on_all_rows(problem, compared, choices.beta) if all_rows else compared
+        compared = _on_all_rows(problem if n <= DECOMPOSED else part, compared, choices.beta)
         rows, beta = replace(compared.problem, X=compared.rows), compared.candidate.beta
         comparison = compare_metrics(
             compared.kernel, rows, beta, choices.max_metric_iter, choices.shapes, choices.mistakes
@@ -154,14 +151,16 @@ def choose_kernel(
     table.sort(key=lambda candidate: candidate is not kinds[place].candidate)  # it first, the others in their order
     best, comparison = tried[place]
     selection = comparison.selection()
-    if not all_rows:
-        selection = replace(selection, rows=few[selection.rows], folds=selection.folds if len(few) == n else ())
+    if n > DECOMPOSED:
+        selection = replace(selection, rows=few[selection.rows], folds=())
     return best, table, selection
 
 
 def _on_all_rows(problem: Problem, compared: Compared, beta: float | None) -> Compared:
     """Return a candidate, with the score that it has on a few rows, for all of them."""
     candidate, n = compared.candidate, len(problem.targets)
+    if candidate.n_rows == n:
+        return compared
     standard, rows, kernel = problem.kernel_rows(*kernel_parameters(candidate))
     beta = beta_for(candidate, n) if beta is None else beta
     return Compared(candidate._replace(beta=beta, n_rows=n), problem, standard, rows, kernel)
@@ -179,14 +178,16 @@ def _few(
     n = problem.X.shape[0]
     weights = np.ones(n) if problem.weights is None else problem.weights
     learns = selection is not None and selection.n_iter > 0
-    if n > COMPARED and not learns:
+    if best.candidate.n_rows < n and not learns:
         phase(f"comparing betas on {n:,} rows")
         best, outputs, left = beta_of_all_rows(problem, best, choices.beta)
         table = [best.candidate, *table]
+    elif selection is not None and learns and len(selection.rows) == n:  # all rows are predicted as they were held out
+        outputs, left = np.empty_like(problem.targets), np.empty(n)
     else:
         outputs, left = left_out_rows(best, best.candidate.beta)
     kernel, metric, beta, out_of_sample = best.kernel, None, best.candidate.beta, np.ones(n, dtype=bool)
-    learned, reason = None, "every beta by one eigendecomposition"
+    learned, reason = None, "one Cholesky factorization for each beta"
     if learns and selection is not None:
         learned = learned_gates(kernel, best.rows, problem, beta, choices, np.arange(n), selection)
         kernel, metric, beta = learned.kernel, learned.metric, learned.beta
@@ -196,11 +197,11 @@ def _few(
         out_of_sample = np.zeros(n, dtype=bool)
         out_of_sample[selection.rows], outputs[selection.rows] = True, selection.predictions
         left[selection.rows] = 1.0 if selection.left is None else selection.left
-    elif best.decomposed is None:
-        alpha, _ = KernelRidge(kernel(best.rows), problem.weights).fit(problem.targets, n * beta)
-        reason = "one Cholesky factorization for each beta"
     else:
-        alpha, _ = best.decomposed.fit(beta)
+        ridge = KernelRidge(kernel(best.rows), problem.weights)
+        if n * beta < ridge.least:
+            reason = "every beta by one eigendecomposition"
+        alpha, _ = best.loo.fit(beta) if n * beta < ridge.least else ridge.fit(problem.targets, n * beta)
     diagonal, tiles = kernel.diagonal(best.rows), KernelTiles(kernel, best.rows)
 
     def judged_by_products(alpha: Array) -> tuple[Array, Judged]:
@@ -246,16 +247,12 @@ def _few(
 def left_out_rows(compared: Compared, beta: float) -> tuple[Array, Array]:
     """Return what each row is predicted to be without it (n, C), and 1 - H of it (n,), 1 if it has a group."""
     problem, n = compared.problem, len(compared.rows)
-    if compared.decomposed is None:  # one factor takes a tenth of the time of a decomposition
-        return _by_factor(problem, KernelRidge(compared.kernel(compared.rows), problem.weights), beta)
-    outputs = compared.decomposed.predictions(np.array([beta]))[0]
-    return outputs, compared.decomposed.left(beta) if problem.groups is None else np.ones(n)
-
-
-def _by_factor(problem: Problem, ridge: KernelRidge, beta: float) -> tuple[Array, Array]:
-    every = np.arange(len(problem.targets))
-    belongs = every if problem.groups is None else problem.groups
-    return ridge.left_out(problem.targets, len(every) * beta, every, belongs)
+    betas = compare_betas(problem, KernelRidge(compared.kernel(compared.rows), problem.weights), beta, only=True)
+    if betas is not None:
+        return betas.outputs, betas.left
+    return compared.loo.predictions(np.array([beta]))[0], compared.loo.left(
+        beta
+    ) if problem.groups is None else np.ones(n)
 
 
 def beta_of_all_rows(problem: Problem, few: Compared, beta: float | None) -> tuple[Compared, Array, Array]:
@@ -266,19 +263,12 @@ def beta_of_all_rows(problem: Problem, few: Compared, beta: float | None) -> tup
     """
     compared = _on_all_rows(problem, few, beta)
     ridge = KernelRidge(compared.kernel(compared.rows), problem.weights)
-    betas = [factor * compared.candidate.beta for factor in (_BETAS if beta is None else (1.0,))]
-    if min(betas) * len(problem.targets) < ridge.least:
+    betas = compare_betas(problem, ridge, compared.candidate.beta, only=beta is not None)
+    if betas is None:
         best = compare(problem, *kernel_parameters(compared.candidate), beta=beta)
         return best, *left_out_rows(best, best.candidate.beta)
-    tried: dict[int, tuple[Array, Array]] = {}
-
-    def score(k: int) -> float:
-        tried[k] = _by_factor(problem, ridge, betas[k])
-        return problem.score_of(*tried[k])
-
-    k, scores = least_by_steps(score, _FIRST if beta is None else (0,), len(betas))
-    candidate = compared.candidate._replace(beta=betas[k], mean_loss=scores[k])
-    return replace(compared, candidate=candidate), *tried[k]
+    candidate = compared.candidate._replace(beta=betas.beta, mean_loss=betas.score)
+    return replace(compared, candidate=candidate), betas.outputs, betas.left
 
 
 def _is_short(choices: Choices, began: float) -> bool:

@@ -72,11 +72,11 @@ class BaseConvexNetwork(NetworkFit, Parameters):
 
     It is the gated network with squared norms in the limit of infinitely many Gaussian gates, whose biases are inside
     the norm by the constant feature c; see `GateKernel`. Nothing is drawn, and no learning rate or stopping rule is
-    there. Standardization, c and β are selected by leave-one-out in closed form (`LeaveOneOut`), for every β from one
-    eigendecomposition. Duplicates of a row are left out together, so that whole weights are as good as so many
-    duplicates. Four scalings are compared (`Candidate`): columns standardized ("column"), with outliers clipped
-    ("soft"), all over one deviation ("common"), or mapped to normal scores of their ranks ("rank"), where values beyond
-    the training range count as its ends. With the best of them gates in single columns are compared, which cut as trees
+    there. Standardization, c and β are selected by leave-one-out in closed form (`LeaveOneOut`). Duplicates of a row
+    are left out together, so that whole weights are as good as so many duplicates. Four scalings are compared
+    (`Candidate`): columns standardized ("column"), with outliers clipped ("soft"), all over one deviation ("common"),
+    or mapped to normal scores of their ranks ("rank"), where values beyond the training range count as its ends. With
+    the best of them gates in single columns are compared, which cut as trees
     do: a weight s > 0 (``steps`` of `Candidate`) adds :math:`s(1-\frac1d\sum_j|F_j(x_j)-F_j(x'_j)|)` to K, with the
     ranks F of the values. So are gates in boxes, as the leaves of trees are: with γ > 0 (``decay``) what is added is
     :math:`s\exp(-\frac\gamma d\sum_j|F_j(x_j)-F_j(x'_j)|)`.
@@ -419,9 +419,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
             chosen = np.flatnonzero(left.out_of_sample[unique.first[left.rows]])
         if left.rows is None or len(chosen) < _LEAST_FOR_NOISE:
             return np.zeros(len(residuals), dtype=bool), None
-        decomposed = None if left.compared is None or self.metric_ is not None else left.compared.decomposed
-        if decomposed is not None and len(chosen) == len(left.rows):
-            loo = decomposed
+        if left.compared is not None and self.metric_ is None and len(chosen) == len(left.rows) <= _MOST_FOR_NOISE:
+            loo = left.compared.loo
         else:
             chosen = chosen[np.unique(np.linspace(0, len(chosen) - 1, _MOST_FOR_NOISE).astype(np.intp))]
             part, rows = unique.problem.take(left.rows[chosen]), self.network_.rows[chosen]

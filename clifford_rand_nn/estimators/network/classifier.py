@@ -28,9 +28,10 @@ from clifford_rand_nn.estimators.targets import classifier_program, labels_progr
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
 from clifford_rand_nn.kernel_network.calibration import Calibration
 from clifford_rand_nn.kernel_network.candidates import Compared
+from clifford_rand_nn.kernel_network.leave_one_out import predictive_variances
 from clifford_rand_nn.kernel_network.metric_selection import wrong_class, wrong_label
 from clifford_rand_nn.kernel_network.newton_path import CURVATURE, seconds
-from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
+from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED, left_out_rows
 from clifford_rand_nn.scores import AccuracyMixin
 
 _FITS = (6, 6), (18, 5)  # of the logistic loss, and those of them that leave rows out; on learned gates
@@ -205,8 +206,10 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
             return left
         fit, beta, variance = chosen.fit, CURVATURE * chosen.fit.beta, None
         if own is None and self.metric_ is None:
-            loo = compared.loo
-            variance = left.unique.left_out_variance(loo.variances(beta), loo.left(beta))[labeled.first][labeled.of]
+            share = left_out_rows(compared, beta)[1]
+            w = 1.0 if compared.problem.weights is None else compared.problem.weights
+            variances = predictive_variances(share, len(share) * beta / w)
+            variance = left.unique.left_out_variance(variances, share)[labeled.first][labeled.of]
         logistic = LeftOut(left.unique, chosen.outputs[labeled.of], variance, chosen.out_of_sample[labeled.of])
         calibration = calibration_of(logistic, labeled, len(self.classes_))
         if "squared" in self.loss_scores_ and (

@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.claims import KernelClaim
-from clifford_rand_nn.kernel_network.candidates import Problem, beta_for, choose, compare, kernel_parameters
+from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare
 from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
 from clifford_rand_nn.kernel_network.large_n.rows import solve_many
 from clifford_rand_nn.kernel_network.standardization import Standardization
@@ -167,12 +167,36 @@ def test_a_factor_leaves_rows_out_as_the_decomposition_does(grouped):
     X, y = make_friedman1(60, random_state=0)
     rng = np.random.default_rng(0)
     w, groups = rng.uniform(0.5, 2.0, 60), np.arange(60) // 3 if grouped else None
-    decomposed = compare(Problem(X, y[:, None], w / w.mean(), groups), "column", 1.0)
-    beta = decomposed.candidate.beta
-    for one, other in zip(
-        left_out_rows(decomposed, beta), left_out_rows(replace(decomposed, decomposed=None), beta), strict=True
-    ):
-        np.testing.assert_allclose(one, other, rtol=1e-8)
+    compared = compare(Problem(X, y[:, None], w / w.mean(), groups), "column", 1.0)
+    beta, loo = compared.candidate.beta, compared.loo
+    outputs, left = left_out_rows(compared, beta)
+    np.testing.assert_allclose(outputs, loo.predictions(np.array([beta]))[0], rtol=1e-8)
+    np.testing.assert_allclose(left, np.ones(60) if grouped else loo.left(beta), rtol=1e-8)
+
+
+@pytest.mark.parametrize("off", [0.01, 1.0, 300.0])
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_betas_near_one_lead_to_the_best_of_all(off, scale):
+    """Of a candidate near another only some betas are tried: score and beta are those of the whole curve."""
+    X, y = make_friedman1(120, noise=2.0, random_state=0)
+    problem = Problem(X, scale * y[:, None])
+    first, best = compare(problem, "soft", 1.0), compare(problem, "column", 1.0)
+    away = replace(first, candidate=first.candidate._replace(beta=off * first.candidate.beta))
+    found = compare(problem, "column", 1.0, near=away).candidate
+    assert found.mean_loss == pytest.approx(best.candidate.mean_loss, rel=5e-3)
+    there = float(problem.score(best.loo.errors(np.array([found.beta])))[0])
+    assert there == pytest.approx(best.candidate.mean_loss, rel=5e-3)
+    fixed = compare(problem, "column", 1.0, beta=found.beta, near=away).candidate
+    assert fixed.beta == found.beta
+    assert fixed.mean_loss == pytest.approx(found.mean_loss, rel=5e-3)
+
+
+def test_a_candidate_near_a_beta_too_small_for_a_factor_is_decomposed():
+    X, y = make_friedman1(60, random_state=0)
+    problem = Problem(X, y[:, None])
+    best = compare(problem, "column", 1.0)
+    tiny = replace(best, candidate=best.candidate._replace(beta=1e-14))
+    assert compare(problem, "column", 1.0, near=tiny).candidate == best.candidate
 
 
 @pytest.mark.parametrize("kind", ["weights", "groups", "duplicates"])
@@ -195,42 +219,34 @@ def test_beta_of_all_rows_is_the_best_of_those_around_the_beta_of_some(kind):
     some = compare(problem.take(np.arange(0, 160, 2)), "column", 1.0)
     some = replace(some, candidate=some.candidate._replace(beta=20 * some.candidate.beta))
     best, outputs, left = beta_of_all_rows(problem, some, None)
-    betas = beta_for(some.candidate, 160) * 3.0 ** np.arange(-4, 5)
-    assert best.decomposed is None
+    betas = best.candidate.beta * 3.0 ** np.arange(-6, 7)
     scores = problem.score(best.loo.errors(betas))
-    assert best.candidate.beta == pytest.approx(betas[scores.argmin()])
-    assert best.candidate.mean_loss == pytest.approx(scores.min(), rel=1e-8)
+    assert scores[6] == pytest.approx(scores.min(), rel=5e-3)  # a third of beta has to gain a thousandth
+    assert scores[6] < scores[7]
+    assert best.candidate.mean_loss == pytest.approx(scores[6], rel=1e-8)
     np.testing.assert_allclose(outputs, best.loo.predictions(np.array([best.candidate.beta]))[0], rtol=1e-8)
     if kind != "groups":
         np.testing.assert_allclose(left, best.loo.left(best.candidate.beta), rtol=1e-8)
     assert beta_of_all_rows(problem, some, 0.5)[0].candidate.beta == 0.5
-    assert beta_of_all_rows(problem, some, 1e-13)[0].decomposed is not None  # too small for a factor
+    least, outputs, _ = beta_of_all_rows(problem, some, 1e-13)  # too small for a factor
+    np.testing.assert_array_equal(outputs, least.loo.predictions(np.array([1e-13]))[0])
 
 
-def test_candidates_are_compared_on_half_of_the_rows_and_the_best_of_each_kind_on_all(monkeypatch):
+def test_candidates_are_compared_on_half_of_the_rows(monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.kernel_network.candidates._SCREENED", 100)
     X, y = make_friedman1(104, noise=1.0, random_state=0)
     problem = Problem(X, y[:, None])
     kinds, table = choose(problem)
-    assert [candidate.n_rows for candidate in table[:4]] == [104, 104, 104, 100]
-    assert [kind.candidate for kind in kinds] == table[:3]
-    assert {kernel_parameters(kind.candidate) for kind in kinds} <= {
-        kernel_parameters(candidate) for candidate in table[3:]
-    }
-    assert table[0].mean_loss == min(candidate.mean_loss for candidate in table[:3])
+    assert {candidate.n_rows for candidate in table} == {100}
+    assert [candidate.mean_loss for candidate in table] == sorted(candidate.mean_loss for candidate in table)
+    assert kinds[0].candidate is table[0]
+    assert {(kind.candidate.steps > 0, kind.candidate.decay > 0) for kind in kinds} == {(0, 0), (1, 0), (1, 1)}
     assert {candidate.n_rows for candidate in choose(problem, 0.01, n_rows=208)[1]} == {104}
     given = choose(problem, 0.01)[1]
     assert {candidate.beta * candidate.n_rows for candidate in given} == {0.01 * 104}
-    late, compared = choose(problem, until=0.0)  # without steps, and no other kind takes part of the time that is over
-    assert [candidate.n_rows for candidate in compared[:2]] == [104, 100]
-    assert [kind.candidate for kind in late] == compared[:1]
-    assert kernel_parameters(compared[0]) == kernel_parameters(compared[1])
-    answers = iter([True] * 3 + [False])
-    monkeypatch.setattr("clifford_rand_nn.kernel_network.candidates._has_time", lambda until: next(answers))
-    late, compared = choose(problem)  # time is over after the last candidate
-    assert [candidate.n_rows for candidate in compared[:2]] == [104, 100]
+    late, compared = choose(problem, until=0.0)  # without steps
     assert len(late) == 1
-    assert len({candidate.steps > 0 for candidate in compared[1:]}) == 2
+    assert not any(candidate.steps for candidate in compared)
 
 
 def test_metrics_are_compared_on_all_rows_with_the_beta_of_so_many():
