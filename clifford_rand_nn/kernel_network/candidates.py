@@ -78,7 +78,7 @@ DECAYS = (4.0, 12.0)  # of gates in boxes: thresholds that cut the ranges of all
 _N_BETAS = 20  # a factor of some 4 from one to the next: the curve has no narrower valleys
 _REFINED = (3, 9)  # betas between the neighbors of the best so far
 _STEP, _STEPS_AWAY = 3.0, 8  # between betas that are compared by one factor each, and steps from the first, at most
-_FLAT = 1e-3  # of the score, which a beta of a third has to gain: towards 0 the curve may fall for ever, by ever less
+_FLAT = 3e-3  # of the score, which a beta of a third has to gain: towards 0 the curve may fall for ever, by ever less
 
 
 class Candidate(NamedTuple):
