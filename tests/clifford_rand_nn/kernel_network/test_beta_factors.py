@@ -26,4 +26,4 @@ def test_factors_of_beta_beyond_the_first_three_are_tried_where_these_do_not_hol
     walked = compare_metrics(kernel, rows, beta, 1, ("full",), None).trials[0]
     monkeypatch.setattr(metric_selection, "_FIRST", tuple(range(len(metric_selection._FACTORS))))
     assert walked == compare_metrics(kernel, rows, beta, 1, ("full",), None).trials[0]
-    assert walked.factor in factors
+    assert walked.beta_factor in factors
