@@ -207,7 +207,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         fit, beta, variance = chosen.fit, CURVATURE * chosen.fit.beta, None
         if own is None and self.metric_ is None:
             share = left_out_rows(compared, beta)[1]
-            w = 1.0 if compared.problem.weights is None else compared.problem.weights
+            w = np.ones(len(share)) if compared.problem.weights is None else compared.problem.weights
             variances = predictive_variances(share, len(share) * beta / w)
             variance = left.unique.left_out_variance(variances, share)[labeled.first][labeled.of]
         logistic = LeftOut(left.unique, chosen.outputs[labeled.of], variance, chosen.out_of_sample[labeled.of])
