@@ -267,12 +267,12 @@ def compare(
     candidate = Candidate(scaling, bias, 0.0, 0.0, len(rows), steps, decay)
     compared = Compared(candidate, problem, standard, rows, kernel, size)
     if betas is not None:
-        found = betas.between
+        best, loss = betas.between
     elif beta is None:
-        found = best_beta(compared.loo, problem)
+        best, loss = best_beta(compared.loo, problem)
     else:
-        found = beta, float(problem.score(compared.loo.errors(np.array([beta])))[0])
-    return replace(compared, candidate=candidate._replace(beta=found[0], mean_loss=found[1]))
+        best, loss = beta, float(problem.score(compared.loo.errors(np.array([beta])))[0])
+    return replace(compared, candidate=candidate._replace(beta=best, mean_loss=loss))
 
 
 def best_beta(loo: LeaveOneOut, problem: Problem) -> tuple[float, float]:

@@ -12,7 +12,7 @@ _FLOOR = 1e-9  # of the trace of the kernel matrix: below this n·beta near-dupl
 
 def spread(K: NDArray[np.floating]) -> float:
     """Return the variance of the rows in the kernel's space, tr K/n less the mean of K; 1 if they are all one."""
-    return float(np.trace(K) / len(K) - K.mean()) or 1.0
+    return max(float(np.trace(K) / len(K) - K.mean()), 0.0) or 1.0
 
 
 class KernelRidge:

@@ -101,34 +101,46 @@ def test_targets_with_noise_of_one_size_and_negative_or_several_ones_stay_as_the
         fitted(X, positive, groups=np.zeros(150))
 
 
-def test_the_comparison_is_that_of_networks_refitted_without_each_row():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_comparison_is_that_of_networks_refitted_without_each_row(weighted):
     rng = np.random.default_rng(6)
     X, y, _ = lognormal(24, rng)
-    scores = {score.name: score for score in compare_target_transforms(Problem(X, y[:, None]), 0.01)}
-    problem = Problem(X, y[:, None])
+    w = rng.uniform(0.2, 3, 24) if weighted else np.ones(24)
+    w /= w.mean()
+    problem = Problem(X, y[:, None], w if weighted else None)
+    scores = {score.name: score for score in compare_target_transforms(problem, 0.01)}
     _, rows, kernel = problem.kernel_rows("soft", 1.0)
     K, n = kernel(rows), len(y)
+    y = y / np.average(y, weights=w)
+    variance = np.average((y - 1) ** 2, weights=w)
     squares = {}
     for name in ("none", "log", "sqrt"):
-        t = TargetTransform.of(name, y / y.mean()).forward(y / y.mean())
+        t = TargetTransform.of(name, y, w).forward(y)
         f = np.empty(n)
         for i in range(n):
             kept = np.delete(np.arange(n), i)
             system = np.block(
                 [
-                    [K[np.ix_(kept, kept)] + 0.01 * n * np.eye(n - 1), np.ones((n - 1, 1))],
+                    [K[np.ix_(kept, kept)] + 0.01 * n * np.diag(1 / w[kept]), np.ones((n - 1, 1))],
                     [np.ones((1, n - 1)), np.zeros((1, 1))],
                 ]
             )
             solved = np.linalg.solve(system, np.append(t[kept], 0.0))
             f[i] = K[i, kept] @ solved[:-1] + solved[-1]
         h = {"none": f, "log": np.exp(f), "sqrt": np.maximum(f, 0) ** 2}[name]
-        mean = {"none": f, "log": h / h.mean(), "sqrt": np.maximum(h + 1 - h.mean(), 0)}[name]
-        squares[name] = (mean - y / y.mean()) ** 2
-        assert scores[name].mean_loss == pytest.approx(squares[name].mean() / np.var(y / y.mean()), rel=1e-6)
-    gain = squares["none"] - squares["log"]
-    expected = np.std(gain, ddof=1) / np.sqrt(n) / np.var(y / y.mean())
+        level = np.average(h, weights=w)
+        mean = {"none": f, "log": h / level, "sqrt": np.maximum(h + 1 - level, 0)}[name]
+        squares[name] = (mean - y) ** 2
+        assert scores[name].mean_loss == pytest.approx(np.average(squares[name], weights=w) / variance, rel=1e-6)
+    gain = w * (squares["none"] - squares["log"])
+    expected = np.std(gain, ddof=1) / np.sqrt(n) / variance
     assert scores["log"].gain_std_error == pytest.approx(expected, rel=1e-6)
+
+
+def test_few_rows_are_not_compared():
+    X, y, _ = lognormal(20, np.random.default_rng(0))
+    assert compare_target_transforms(Problem(X, y[:, None]), 0.01)
+    assert compare_target_transforms(Problem(X[:19], y[:19, None]), 0.01) == []
 
 
 def test_a_limit_of_time_leaves_fewer_rows_to_compare(monkeypatch):
