@@ -250,7 +250,9 @@ def outer_parts(
     belongs = np.empty(len(order), dtype=np.intp)
     belongs[order] = ranks
     if groups is not None:
-        belongs = np.unique(groups, return_inverse=True)[1].astype(np.intp)
+        # numbered by their first rows in this order, so that their names make no difference
+        _, first, own = np.unique(groups[order], return_index=True, return_inverse=True)
+        belongs[order] = np.argsort(np.argsort(first))[own]
     if len(order) > max_rows:
         order = order[np.linspace(0, len(order) - 1, max_rows).round().astype(np.intp)]
     units = np.unique(belongs[order], return_inverse=True)[1]

@@ -15,6 +15,7 @@ from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.metric_frame import (
     _root,
     gradient_outer_product,
+    held_parts,
     learn_frame,
     outer_parts,
 )
@@ -222,6 +223,9 @@ def test_parts_are_whole_and_do_not_mind_the_order(grouped):
     part[rows] = parts
     if grouped:
         assert all(len(set(part[groups == g])) == 1 for g in groups)
+        named = outer_parts(X, Y, rng.permutation(17)[groups], 1000)  # the names of groups make no difference
+        np.testing.assert_array_equal(named[0], rows)
+        np.testing.assert_array_equal(named[2], parts)
         return
     assert (part[:60] == part[60:]).all()
     assert len(np.unique(belongs)) == 60
@@ -231,6 +235,14 @@ def test_parts_are_whole_and_do_not_mind_the_order(grouped):
     part2 = np.empty(120, dtype=int)
     part2[p[again]] = parts2
     assert (part2 == part).all()
+
+
+@pytest.mark.parametrize(("n", "count", "held"), [(599, 5, 360), (600, 3, 400), (1000, 3, 334), (1001, 5, 400)])
+def test_from_600_to_1000_rows_a_part_is_a_third(n, count, held):
+    X, Y = _made(n=n)
+    parts = outer_parts(X, Y, None, 1000)[2]
+    assert len(np.unique(parts)) == count
+    assert sum(len(rows) for rows in held_parts(parts)) == pytest.approx(held, abs=2)
 
 
 def test_of_many_rows_some_are_taken(monkeypatch):
