@@ -415,8 +415,9 @@ def test_the_logistic_loss_on_the_same_gates(load, weighted):
 def test_the_loss_is_the_one_that_rows_left_out_call_better(rounds):
     """A softmax of straight scores is the logistic loss's; well separated clusters are that of squares."""
     rng = np.random.default_rng(2)
-    X = rng.standard_normal((90, 8))
-    y = (X @ rng.standard_normal((8, 3)) * 3 + rng.gumbel(size=(90, 3))).argmax(axis=1)
+    n = 150 if rounds == 0 else 90
+    X = rng.standard_normal((n, 8))
+    y = (X @ rng.standard_normal((8, 3)) * 3 + rng.gumbel(size=(n, 3))).argmax(axis=1)
     found = [
         ConvexNetworkClassifier(loss=loss, max_metric_iter=rounds).fit(X, y) for loss in ("auto", "squared", "logistic")
     ]
@@ -426,7 +427,7 @@ def test_the_loss_is_the_one_that_rows_left_out_call_better(rounds):
     np.testing.assert_array_equal(auto.predict_proba(X), logistic.predict_proba(X))
     assert list(squared.loss_scores_) == ["squared"]
     assert auto.certificate_.verify(X, y).relative_gap < 1e-5
-    X, y = make_classification(90, class_sep=2, n_informative=4, random_state=3)
+    X, y = make_classification(n, class_sep=2, n_informative=4, random_state=3)
     auto = ConvexNetworkClassifier(max_metric_iter=rounds).fit(X, y)
     assert auto.loss_ == auto.certificate_.loss == "squared"
     assert set(auto.loss_scores_) == {"squared", "logistic"}
