@@ -83,7 +83,7 @@ def test_alpha_has_no_part_in_the_null_space_of_a_kernel_of_low_rank(seed, round
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((14, 1))
     y = np.abs(rows[:, 0]) + 0.1 * rng.standard_normal(14)
-    model = ConvexNetworkRegressor(beta=1e-8, max_metric_iter=rounds).fit(rows, y)
+    model = ConvexNetworkRegressor(max_metric_iter=rounds).fit(rows, y)
     primal, dual = exact_values(model, rows, y)
     assert abs(model.certificate_.objective - primal) <= TOL * primal
     assert model.certificate_.lower_bound <= dual + TOL * primal

@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.claims import KernelClaim
+from clifford_rand_nn.kernel_network import candidates
 from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare
 from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
 from clifford_rand_nn.kernel_network.large_n.rows import solve_many
@@ -176,8 +177,9 @@ def test_a_factor_leaves_rows_out_as_the_decomposition_does(grouped):
 
 @pytest.mark.parametrize("off", [0.01, 1.0, 300.0])
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
-def test_betas_near_one_lead_to_the_best_of_all(off, scale):
+def test_betas_near_one_lead_to_the_best_of_all(off, scale, monkeypatch):
     """Of a candidate near another only some betas are tried: score and beta are those of the whole curve."""
+    monkeypatch.setattr(candidates, "_EVERY_BETA", 0)
     X, y = make_friedman1(120, noise=2.0, random_state=0)
     problem = Problem(X, scale * y[:, None])
     first, best = compare(problem, "soft", 1.0), compare(problem, "column", 1.0)
@@ -191,12 +193,16 @@ def test_betas_near_one_lead_to_the_best_of_all(off, scale):
     assert fixed.mean_loss == pytest.approx(found.mean_loss, rel=5e-3)
 
 
-def test_a_candidate_near_a_beta_too_small_for_a_factor_is_decomposed():
+def test_a_candidate_of_few_rows_or_near_a_beta_too_small_for_a_factor_is_decomposed(monkeypatch):
     X, y = make_friedman1(60, random_state=0)
     problem = Problem(X, y[:, None])
     best = compare(problem, "column", 1.0)
     tiny = replace(best, candidate=best.candidate._replace(beta=1e-14))
+    monkeypatch.setattr(candidates, "_EVERY_BETA", 59)
     assert compare(problem, "column", 1.0, near=tiny).candidate == best.candidate
+    assert compare(problem, "column", 1.0, near=best).candidate != best.candidate
+    monkeypatch.setattr(candidates, "_EVERY_BETA", 60)
+    assert compare(problem, "column", 1.0, near=best).candidate == best.candidate
 
 
 @pytest.mark.parametrize("kind", ["weights", "groups", "duplicates"])
@@ -221,8 +227,7 @@ def test_beta_of_all_rows_is_the_best_of_those_around_the_beta_of_some(kind):
     best, outputs, left = beta_of_all_rows(problem, some, None)
     betas = best.candidate.beta * 3.0 ** np.arange(-6, 7)
     scores = problem.score(best.loo.errors(betas))
-    assert scores[6] == pytest.approx(scores.min(), rel=5e-3)  # a third of beta has to gain a thousandth
-    assert scores[6] < scores[7]
+    assert (scores * (1 - candidates._FLAT) ** np.arange(13)).argmin() == 6  # a third of beta has to gain
     assert best.candidate.mean_loss == pytest.approx(scores[6], rel=1e-8)
     np.testing.assert_allclose(outputs, best.loo.predictions(np.array([best.candidate.beta]))[0], rtol=1e-8)
     if kind != "groups":
