@@ -232,7 +232,7 @@ ESTIMATORS = [
     (GatedReLUClassifier(beta=0.02, loss="logistic", bias="free", **GATED), LABELS),
     (GatedReLUClassifier(beta=0.02, loss="squared_hinge", bias="free", **GATED), THREE),
     (GatedReLURegressor(beta=0.02, loss="huber", **GATED), REAL),
-    (ConvexReLUClassifier(beta=0.02, loss="logistic", tol=1e-4, **GATED), THREE),
+    (ConvexReLUClassifier(beta=0.02, loss="logistic", tol=1e-5, **GATED), THREE),
     (ConvexReLUClassifier(gates="exhaustive", beta=0.05, tol=1e-4, bias="free"), LABELS),
     (ConvexReLURegressor(beta=0.02, solver="augmented_lagrangian", tol=1e-3, bias="free", **GATED), REAL),
     (CrossProductLassoClassifier(beta=0.02, loss="logistic", bias="free", **DRAWN), LABELS),
