@@ -165,7 +165,8 @@ def predict_shards(
     whole = whole_shards(shards)
     if isinstance(engine, Engine) and engine.shards.parts != whole.parts:
         received = describe(f"one of {len(engine.shards.parts)} parts of {len(shards.shards)} shards")
-        raise fail("engine", _OWNER, "an engine whose parts are whole shards", received)
+        hint = "Give a Client or 'torch', or no engine: one whose parts are whole shards is made."
+        raise fail("engine", _OWNER, "an engine whose parts are whole shards", received, hint)
     with as_engine(engine, whole, _OWNER) as chosen:
         exist = chosen.agreed([file.exists() for file in files])  # before any process writes
         if any(exist) and if_exists == "error":

@@ -109,7 +109,7 @@ def test_a_fault_leaves_complete_files_only(tmp_path, shards, classifier):
 
 def test_an_engine_of_parts_that_are_not_whole_is_refused(tmp_path, classifier):
     shards = Shards(cut(X), part_rows=30)
-    with pytest.raises(ArgumentError, match=r"one of 5 parts of 4 shards instead\."):
+    with pytest.raises(ArgumentError, match=r"one of 5 parts of 4 shards instead\. Give a Client or 'torch'"):
         predict_shards(classifier, shards, tmp_path / "out", engine=LocalEngine(shards))
     files = predict_shards(classifier, shards, tmp_path / "out", engine=LocalEngine(whole_shards(shards)))
     assert [len(np.load(file)) for file in files] == [50, 0, 40, 30]
