@@ -91,7 +91,7 @@ def select_metric(
     factors of beta, by the same rows.
 
     Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
-    their columns, and every five neighbors go to different parts, duplicate rows to the same, groups as a whole.
+    their columns, and neighbors go to different parts, duplicate rows to the same, groups as a whole.
 
     ``kernel``, ``problem``, ``beta``: as of `learn_frame`; rows of one group are held out together. ``mistakes``: takes
     predictions and targets (k, C) and says which rows are decided wrongly: `wrong_class` for classes. Raises

@@ -174,7 +174,7 @@ def _few(
     selection: MetricSelection | None,
     began: float,
 ) -> Trained:
-    """Train by eigenvectors, or by a factor where gates were learned."""
+    """Train by a Cholesky factor, or by eigenvectors where beta is too small for one."""
     n = problem.X.shape[0]
     weights = np.ones(n) if problem.weights is None else problem.weights
     learns = selection is not None and selection.n_iter > 0

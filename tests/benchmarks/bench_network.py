@@ -47,7 +47,7 @@ def default(folder, names):
         model, wall, cpu = timed(lambda X=X, y=y: ConvexNetworkClassifier().fit(X[:_ROWS], y[:_ROWS]))
         size = f"{min(len(X), _ROWS)} × {X.shape[1]}, {len(model.classes_)} classes"
         print(f"{name:16s} {size}: {wall:.2f} s wall, {cpu:.2f} s cpu, {count[0]} eigendecompositions, ", end="")
-        print(f"{model.metric_selection_.n_iter} rounds, leave-one-out score {model.loo_score_:.3f}", flush=True)
+        print(f"{model.metric_selection_.n_iter} iterations, leave-one-out score {model.loo_score_:.3f}", flush=True)
 
 
 def sizes(_folder):

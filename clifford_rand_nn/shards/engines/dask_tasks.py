@@ -122,9 +122,9 @@ class _Held(NamedTuple):
 
 
 def _reader(rows: Any) -> Read:
-    return (
-        _Held({block.first: block for block in rows}).blocks if isinstance(rows, list) else partial(shard_blocks, rows)
-    )
+    if isinstance(rows, list):
+        return _Held({block.first: block for block in rows}).blocks
+    return partial(shard_blocks, rows)
 
 
 def about_worker(paths: Sequence[str], dask_worker: Any) -> tuple[int, str]:
