@@ -13,7 +13,6 @@ from clifford_rand._threads import blas_threads
 from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.quantile import Quantile
 from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network.approximate_leave_one_out import Groups, InverseBlocks, left_out
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
@@ -183,7 +182,6 @@ _OWNER = "choose_beta"
 STEPS = 100  # of a fit
 RATIO = 4.0  # of neighboring betas
 _MOST = 8  # betas
-_ABOVE = 3  # steps above the beta of squares, where that of a quantile is looked for: the best were 22 to 280 times it
 CURVATURE = 4.0  # noise of a row's logit where both classes are as likely, over that of the squared loss
 
 
@@ -209,13 +207,10 @@ class BetaChoice(NamedTuple):
     kernel: GateKernel | None = None
 
 
-def search_beta(
-    loss_at: Callable[[int], float | None], fixed: bool = False, is_quantile: bool = False
-) -> dict[int, float]:
+def search_beta(loss_at: Callable[[int], float | None], fixed: bool = False) -> dict[int, float]:
     """Return losses of exponents k of ``RATIO``, from 0 up and down as long as they fall, `_MOST` of them at most.
 
-    For quantiles it begins at `_ABOVE`: below, where they interpolate, the curve is flat. A loss that is
-    None ends the search.
+    A loss that is None ends the search.
 
     Examples
     --------
@@ -223,7 +218,7 @@ def search_beta(
     [1, 0, -1, -2, -3]
     """
     losses: dict[int, float] = {}
-    ahead = [0] if fixed else list(range(_ABOVE if is_quantile else 1, -2, -1))
+    ahead = [0] if fixed else [1, 0, -1]
     while ahead and (loss := loss_at(ahead[0])) is not None:
         losses[ahead.pop(0)] = loss
         if not ahead and not fixed and len(losses) < _MOST:
@@ -255,7 +250,7 @@ def choose_beta(K: Array, task: BetaTask) -> BetaChoice:
         return float(np.average(loss.value(fit.leave_one_out, targets)[:, 0], weights=weights))
 
     with blas_threads(len(K)):
-        losses = search_beta(loss_at, fixed, isinstance(loss, Quantile))
+        losses = search_beta(loss_at, fixed)
     fit = fits[min(losses, key=lambda k: losses[k])]
     return BetaChoice(fit, fit.leave_one_out, np.ones(len(K), dtype=bool))
 
@@ -306,7 +301,7 @@ def choose_by_holdout(
         for fold, (kept, unseen) in zip(folds, split, strict=True):
             K = fold.kernel(rows[kept])
             parts.append((path(K, kept, False), spread(K) / size, fold.kernel(rows[unseen], rows[kept]), unseen))
-        losses = search_beta(loss_at, fixed, isinstance(loss, Quantile))
+        losses = search_beta(loss_at, fixed)
         if not losses:
             return None
         best = beta * RATIO ** min(losses, key=lambda k: losses[k])

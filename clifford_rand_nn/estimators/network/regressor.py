@@ -35,6 +35,7 @@ from clifford_rand_nn.solvers.base import Limits
 
 _DEVIATION = 1.48  # a deviation, over the median distance from the mean of a normal distribution
 _FITS = 12, 8  # of another loss for beta, a quantile's exact one among them, and those that leave rows out
+_ABOVE = 16.0  # times that beta, where a search begins: far below it quantiles interpolate, and the curve is flat
 _DENSITY = 0.3  # about that of a standard normal distribution at its quantiles: the mean curvature of a pinball loss
 
 
@@ -233,7 +234,7 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
             apart, narrow = np.abs(data.targets - left.outputs), n ** (-1 / 3)
             offset = float(np.append(exact_offsets(y), 0.0)[0])
             width = float(np.ldexp((np.median(apart) or apart.mean()) * _DEVIATION * narrow, units.y)) or 1.0
-            start = _DENSITY * narrow * self.beta_
+            start = _ABOVE * _DENSITY * narrow * self.beta_
         targets, beta = (y - offset) / width, start if isinstance(self.beta, str) else self.beta * width
         # duplicates that are observations of their own are left out alone
         groups = place if data.groups is None and share is None and len(unique) < n else data.groups
