@@ -147,6 +147,15 @@ def test_more_rows_than_are_compared(monkeypatch):
     assert model.loo_score_ > 0.8
 
 
+def test_beta_is_compared_again_on_all_rows_of_which_half_were_compared(monkeypatch):
+    monkeypatch.setattr(candidates, "_SCREENED", 100)
+    X, y = make_friedman1(150, noise=1.0, random_state=0)
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y)
+    assert [one.n_rows for one in model.candidates_[:2]] == [150, 100]
+    assert model.loo_mask_.all()
+    assert model.beta_ == model.candidates_[0].beta
+
+
 def test_a_metric_is_learned_from_more_rows_than_are_decomposed(monkeypatch):
     """Every row is left out of a fit to all others; only the kernels that are compared are decomposed."""
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training.COMPARED", 100)
