@@ -178,7 +178,7 @@ def _few(
     n = problem.X.shape[0]
     weights = np.ones(n) if problem.weights is None else problem.weights
     learns = selection is not None and selection.n_iter > 0
-    if best.candidate.n_rows < n and not learns:
+    if table[0].n_rows < n and not learns:  # it was compared on fewer
         phase(f"comparing betas on {n:,} rows")
         best, outputs, left = beta_of_all_rows(problem, best, choices.beta)
         table = [best.candidate, *table]

@@ -147,10 +147,15 @@ def test_more_rows_than_are_compared(monkeypatch):
     assert model.loo_score_ > 0.8
 
 
-def test_beta_is_compared_again_on_all_rows_of_which_half_were_compared(monkeypatch):
+@pytest.mark.parametrize("iterations", [0, 3])
+def test_beta_is_compared_again_on_all_rows_of_which_some_were_compared(iterations, monkeypatch):
+    """Where no metric is learned, or none is selected: targets are lengths, for which no direction matters more."""
     monkeypatch.setattr(candidates, "_SCREENED", 100)
-    X, y = make_friedman1(150, noise=1.0, random_state=0)
-    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y)
+    X = np.random.default_rng(0).standard_normal((150, 3))
+    y = np.linalg.norm(X, axis=1) + 0.3 * np.random.default_rng(1).standard_normal(150)
+    model = ConvexNetworkRegressor(max_metric_iter=iterations).fit(X, y)
+    assert model.metric_ is None
+    assert (model.metric_selection_ is None) == (iterations == 0)
     assert [one.n_rows for one in model.candidates_[:2]] == [150, 100]
     assert model.loo_mask_.all()
     assert model.beta_ == model.candidates_[0].beta
