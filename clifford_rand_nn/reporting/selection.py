@@ -164,7 +164,14 @@ def _network_beta(model: Any) -> list[Choice]:
     if not isinstance(model.beta, str):
         return []
     if model.neuron_scores_ is None:
-        return [Choice("beta", f"{model.beta_:.3g}", "a grid over all useful sizes, refined", "leave-one-out")]
+        return [
+            Choice(
+                "beta",
+                f"{model.beta_:.3g}",
+                "a grid over all useful sizes for one candidate, and values near it for the others",
+                "leave-one-out",
+            )
+        ]
     betas = {score.beta for score in model.neuron_scores_}
     count = f"{model.network_.n_neurons} neurons"
     among = f"{len(betas)} values from {max(betas):.2g} to {min(betas):.2g}, each refitted or not"
