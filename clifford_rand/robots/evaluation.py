@@ -35,6 +35,7 @@ class Evaluation:
         n = len(tree.joint_names)
         self.first, self.velocities = 8 * tree.is_floating, n + 6 * tree.is_floating
         self._size = n + self.first
+        self._constants = tree.joints, tree.parent, self.first
         self._zero = np.zeros(self.velocities)
         self._least = max(1, _THREAD // (n + 1))
         self._bodies = tree.places.tolist()
@@ -111,8 +112,6 @@ class Evaluation:
 
     def _run(self, loop: Any, constants: tuple[Any, ...], arrays: list[Any], shape: tuple[int, ...]) -> NDArray[Any]:
         """Return an array (..., *shape) that a loop fills, in threads where there is much to do."""
-        tree = self.tree
-        constants = (tree.joints, tree.parent, self.first, *constants)
         batch = arrays[0].shape[:-1]
         for array in arrays:
             if array.shape[:-1] != batch:
@@ -127,10 +126,11 @@ class Evaluation:
             rows.append(array.reshape(-1, array.shape[-1]) if batch else array[None])
         count = math.prod(batch)
         out = np.empty((count, *shape))
+        arguments = self._constants, *constants, *rows
         if count >= 2 * self._least:
-            for_each_slice(lambda part: loop(*constants, *rows, (part.start, part.stop), out), count, least=self._least)
+            for_each_slice(lambda part: loop(*arguments, (part.start, part.stop), out), count, least=self._least)
         elif count:
-            loop(*constants, *rows, (0, count), out)
+            loop(*arguments, (0, count), out)
         return out.reshape(*batch, *shape) if batch else out[0]
 
 

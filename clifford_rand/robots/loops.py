@@ -3,7 +3,8 @@
 Body 0 is the base; body i > 0 hangs on joint i - 1, and its parent comes before it. ``joints`` (49, bodies) has for
 each body the 32 numbers of `joint_motor`, half the angle for a unit of q, the twist of the joint in the frame of the
 body (6), and the inertia (10). A floating base has its motor in the first 8 numbers of a configuration, and its twist,
-in its own frame, in the first 6 of a velocity. Configurations are rows of q (N, …) and of the results.
+in its own frame, in the first 6 of a velocity. Configurations are rows of q (N, …) and of the results. ``tree`` has the
+joints, the parent of each body, and the column of q with the value of the first joint: 8 behind a floating base, or 0.
 """
 
 import math
@@ -44,6 +45,7 @@ _SIN = tuple((-1) ** j / math.factorial(2 * j + 1) for j in range(11))
 _COS = tuple((-1) ** j / math.factorial(2 * j) for j in range(11))
 
 Array = NDArray[Any]
+TreeArrays = tuple[Array, Array, int]
 load_rows: Any = intrinsics.load_rows
 store_rows: Any = intrinsics.store_rows
 
@@ -82,8 +84,9 @@ def _set_joints(joints: Array, q: Array, first: int, low: int, state: Array) -> 
 
 
 @compiled(fastmath={"contract"}, error_model="numpy")
-def _set_motors(joints: Array, parent: Array, first: int, q: Array, low: int, at_base: bool, state: Array) -> None:
+def _set_motors(tree: TreeArrays, q: Array, low: int, at_base: bool, state: Array) -> None:
     """Write the motors of all bodies, from the world or from the base, for the configurations from row ``low`` on."""
+    joints, parent, first = tree
     _set_joints(joints, q, first, low, state)
     lanes = state.shape[2]
     for t in range(lanes):
@@ -98,16 +101,14 @@ def _set_motors(joints: Array, parent: Array, first: int, q: Array, low: int, at
 
 
 @compiled(fastmath={"contract"}, error_model="numpy")
-def link_motors(
-    joints: Array, parent: Array, first: int, places: Array, homes: Array, q: Array, rows: tuple[int, int], out: Array
-) -> None:
+def link_motors(tree: TreeArrays, places: Array, homes: Array, q: Array, rows: tuple[int, int], out: Array) -> None:
     """Write the motors of links to ``out`` (N, links, 8): those of the bodies ``places`` times ``homes`` (8, links)."""
     start, stop = rows
     lanes = min(LANES, stop - start)
-    state, moved_homes = np.empty((joints.shape[1], 35, lanes)), np.empty((8, lanes))
+    state, moved_homes = np.empty((tree[0].shape[1], 35, lanes)), np.empty((8, lanes))
     for tile in range(start, stop, lanes):
         low = min(tile, stop - lanes)  # the last tile has some configurations again
-        _set_motors(joints, parent, first, q, low, False, state)
+        _set_motors(tree, q, low, False, state)
         for k in range(len(places)):
             home, body = load_rows(homes, 0, 8, k), state[places[k]]
             for t in range(lanes):
@@ -119,9 +120,7 @@ def link_motors(
 
 @compiled(fastmath={"contract"}, error_model="numpy")
 def jacobians(
-    joints: Array,
-    parent: Array,
-    first: int,
+    tree: TreeArrays,
     place: tuple[int, int],
     homes: Array,
     view: int,
@@ -133,7 +132,7 @@ def jacobians(
 
     ``view`` 0: in the frame of the base, 1: in that of the link, 2: at the link's origin along the axes of the base.
     """
-    start, stop = rows
+    (joints, parent, first), (start, stop) = tree, rows
     lanes = min(LANES, stop - start)
     bodies, leading = joints.shape[1], 6 if first else 0
     state, tool = np.empty((bodies, 35, lanes)), np.empty((12, lanes))
@@ -141,7 +140,7 @@ def jacobians(
     home = load_rows(homes, 0, 8, place[1])
     for tile in range(start, stop, lanes):
         low = min(tile, stop - lanes)
-        _set_motors(joints, parent, first, q, low, False, state)
+        _set_motors(tree, q, low, False, state)
         body = state[place[0]]
         for t in range(lanes):
             store_rows(tool, 0, 35, t, frame_of(motor_product(load_rows(body, 0, 8, t), home)))
@@ -169,9 +168,7 @@ def jacobians(
 
 @compiled(fastmath={"contract"}, error_model="numpy")
 def inverse_dynamics(
-    joints: Array,
-    parent: Array,
-    first: int,
+    tree: TreeArrays,
     gravity: tuple[float, float, float],
     q: Array,
     v: Array,
@@ -180,7 +177,7 @@ def inverse_dynamics(
     out: Array,
 ) -> None:
     """Write generalized forces to ``out`` (N, velocities), by the recursion of Newton and Euler."""
-    start, stop = rows
+    (joints, parent, first), (start, stop) = tree, rows
     lanes = min(LANES, stop - start)
     bodies, leading = joints.shape[1], 6 if first else 0
     state = np.empty((bodies, 35, lanes))
@@ -228,13 +225,13 @@ def inverse_dynamics(
 
 
 @compiled(fastmath={"contract"}, error_model="numpy")
-def mass_matrices(joints: Array, parent: Array, first: int, q: Array, rows: tuple[int, int], out: Array) -> None:
+def mass_matrices(tree: TreeArrays, q: Array, rows: tuple[int, int], out: Array) -> None:
     """Write mass matrices to ``out`` (N, velocities, velocities), by composite bodies in the frame of the base.
 
     The entry of joints i and j, j on the way from i to the base, is the pairing of S_j with the momentum of all bodies
     behind i that move by S_i.
     """
-    start, stop = rows
+    (joints, parent, first), (start, stop) = tree, rows
     lanes = min(LANES, stop - start)
     bodies, leading = joints.shape[1], 6 if first else 0
     state, composites = np.empty((bodies, 35, lanes)), np.empty((bodies, 10, lanes))
@@ -244,7 +241,7 @@ def mass_matrices(joints: Array, parent: Array, first: int, q: Array, rows: tupl
     for tile in range(start, stop, lanes):
         low = min(tile, stop - lanes)
         out[low : low + lanes] = 0.0
-        _set_motors(joints, parent, first, q, low, True, state)
+        _set_motors(tree, q, low, True, state)
         for i in range(bodies):
             S, H = load_rows(joints, 33, 6, i), load_rows(joints, 39, 10, i)
             own, composite, axis = state[i], composites[i], axes[max(0, leading + i - 1)]

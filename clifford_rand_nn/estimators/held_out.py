@@ -117,10 +117,9 @@ class DeferredCalibration:
         if not isinstance(self._source, Calibration):
             model, task, held_out = self._source
             held_out = held_out or _held_out(model, task._replace(began=time.perf_counter()))
-            index, identity = labels_of(held_out.targets), as_loss(task.loss, type(model).__name__).probabilistic
-            fit = fit_calibration(
-                held_out.outputs, index, len(task.classes), held_out.weights, offsets=False, identity=identity
-            )
+            index, probabilistic = labels_of(held_out.targets), as_loss(task.loss, type(model).__name__).probabilistic
+            extras = ("identity",) if probabilistic else ()
+            fit = fit_calibration(held_out.outputs, index, len(task.classes), held_out.weights, extras=extras)
             self._source = fit.ordered()
         return self._source
 

@@ -1,5 +1,6 @@
 r"""Probabilities from the outputs of a classifier with the squared loss: a few parameters, fitted to leave-one-out."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -135,8 +136,7 @@ def fit_calibration(
     weights: ArrayLike | None = None,  # (n,)
     variance: ArrayLike | None = None,
     *,
-    offsets: bool = True,  # whether offsets are tried; without them the most probable class has the largest output
-    identity: bool = False,
+    extras: Collection[str] = ("offsets",),  # without offsets the most probable class has the largest output
     share: Array | None = None,  # (n,)
 ) -> Calibration:
     r"""Fit probabilities to leave-one-out outputs by their likelihood, with as many parameters as these support.
@@ -149,10 +149,10 @@ def fit_calibration(
 
     ``F`` (n, C): outputs of every row by the network without that row, or its group: those of a network that has seen
     the row promise too much. Targets were -1 and 1. ``variance`` (n,): predictive variances, without the row as well,
-    in any unit: :math:`k(x,x)-k_x^T(K+n\beta I)^{-1}k_x`. ``identity``: whether the softmax of
-    the outputs, without a parameter, is a candidate: for those of the logistic loss. ``share``: that of each
-    observation in the weight of its row, if rows stand for several. Raises ArgumentError: arrays of other shapes, or
-    not finite; an index outside the classes; weights as in `normalized`.
+    in any unit: :math:`k(x,x)-k_x^T(K+n\beta I)^{-1}k_x`. ``extras``: the candidates beside those of
+    slopes, "offsets" and "identity", the softmax of the outputs without a parameter, for those of the logistic loss.
+    ``share``: that of each observation in the weight of its row, if rows stand for several. Raises ArgumentError:
+    arrays of other shapes, or not finite; an index outside the classes; weights as in `normalized`.
 
     Examples
     --------
@@ -187,16 +187,16 @@ def fit_calibration(
             if (fit.slopes > 0).all():
                 cost = rows * fit.loss + len(columns) + (kappa != shares[0])
                 candidates.append(_Candidate(cost, kappa, columns, fit))
-    if identity:
+    if "identity" in extras:
         unit = Calibration.softmax(n_classes).slopes[:1]
         loss = -float(omega @ np.einsum("nc,nc->n", targets, log_softmax(outputs * unit, axis=1))) / n
         candidates.append(_Candidate(rows * loss, 0.0, (0,), _Fit(unit, np.zeros(n_classes), loss)))
     null = _Fit(np.zeros(0), np.zeros(n_classes), np.inf)
-    if offsets:
+    if "offsets" in extras:
         null = _maximize(_shapes(outputs)[:, :, :0], targets, omega, offsets=True)
     best = min(candidates, key=lambda candidate: candidate.cost, default=_Candidate(np.inf, 0.0, (), null))
     fit = best.fit
-    if offsets:
+    if "offsets" in extras:
         shapes = _shapes(_shrunk(outputs, v / scale, best.share))[:, :, best.columns]
         free = _maximize(shapes, targets, omega, offsets=True)
         supported = rows * (best.fit.loss - free.loss) > n_classes - 1 and (free.slopes > 0).all()

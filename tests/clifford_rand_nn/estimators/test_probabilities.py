@@ -102,8 +102,8 @@ def test_the_softmax_is_kept_unless_another_calibration_is_supported():
     rng = np.random.default_rng(0)
     f = 3 * rng.standard_normal((4000, 3))
     y = np.array([rng.choice(3, p=p) for p in softmax(f, axis=1)])
-    assert fit_calibration(f, y, 3, offsets=False, identity=True).is_softmax
-    found = fit_calibration(4 * f, y, 3, offsets=False, identity=True)
+    assert fit_calibration(f, y, 3, extras=("identity",)).is_softmax
+    found = fit_calibration(4 * f, y, 3, extras=("identity",))
     assert not found.is_softmax
     assert found.keeps_order
     assert found.slopes[0] == pytest.approx(0.25, rel=0.1)
