@@ -227,7 +227,7 @@ class Products(Storage):
 
     def star_right(self) -> Self:
         """Return ~a I = (-1)^{k(d-k)} star(a): b ∧ star_right(a) = inner(a, b) I."""
-        return self.star()._times((-1.0) ** (self.grade * (self.d - self.grade)), 0.0)
+        return self.star().scaled(0.0, (-1) ** (self.grade * (self.d - self.grade)))
 
     def dual(self) -> Self:
         """Return a I⁻¹ = (-1)^{(d-k)(d-k-1)/2} star(a) / det G; an error in a degenerate metric.
@@ -239,7 +239,7 @@ class Products(Storage):
         """
         sign, log = self._metric_det("dual", "left_complement")
         n = self.d - self.grade
-        return self.star()._times(sign * (-1.0) ** (n * (n - 1) // 2), -log)
+        return self.star().scaled(-log, sign * (-1) ** (n * (n - 1) // 2))
 
     def undual(self) -> Self:
         """Return a I = (-1)^{k(k-1)/2} star_right(a), the inverse of `dual`; an error in a degenerate metric."""
@@ -265,4 +265,4 @@ class Products(Storage):
 
     def right_complement(self) -> Self:
         """Return the inverse of `left_complement`, the linear map with X ∧ RC(X) = I on basis blades; in any metric."""
-        return self.left_complement()._times((-1.0) ** (self.grade * (self.d - self.grade)), 0.0)
+        return self.left_complement().scaled(0.0, (-1) ** (self.grade * (self.d - self.grade)))

@@ -47,13 +47,14 @@ class _GradedTypesMeta(type):
         cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], override: bool = False
     ) -> "_GradedTypesMeta":
         new = super().__new__(cls, name, bases, namespace)
-        if not hasattr(new, "_grade"):
+        grade: int | None = getattr(new, "_grade", None)
+        if grade is None:
             new.of_grade, new.overridden = {}, set()
         elif override:
-            if new._grade in new.overridden:
-                raise ValueError(f"grade {new._grade} has a class of its own already, {new.of_grade[new._grade]}")
-            new.overridden.add(new._grade)
-            new.of_grade[new._grade] = new
+            if grade in new.overridden:
+                raise ValueError(f"grade {grade} has a class of its own already, {new.of_grade[grade]}")
+            new.overridden.add(grade)
+            new.of_grade[grade] = new
         return new
 
     def __getitem__(cls, grade: int) -> "_GradedTypesMeta":
