@@ -12,8 +12,9 @@ from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand.basis import layout
 from clifford_rand.basis.coefficients import common_dtype, in_integers, largest
 from clifford_rand.basis.keys import keys_of_grades, union
-from clifford_rand.multivector.batch import as_numbers, is_multivector, operand, stack
+from clifford_rand.multivector.batch import operand, stack
 from clifford_rand.multivector.comparison import aligned
+from clifford_rand.multivector.scalars import as_numbers, is_multivector
 
 # ---- sums and other linear functions along batch axes
 

@@ -18,7 +18,7 @@ from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import namespace
 from clifford_rand.basis.coefficients import common_dtype, in_integers, largest
 from clifford_rand.basis.keys import keys_of_masks, union
-from clifford_rand.multivector.comparison import numbers_of
+from clifford_rand.multivector.scalars import as_numbers, is_multivector
 
 
 def length(A: MV) -> int:
@@ -173,24 +173,6 @@ _MOST = 64  # axes of an array
 FIRST = ((0, ("a", "m", "ary", "arr", "array", "x", "tup", "arrays", "v")),)
 
 
-def is_multivector(value: object) -> bool:
-    """Tell whether a value is a multivector, of NumPy or of tensors."""
-    return hasattr(value, "keys") and hasattr(value, "coefficients") and hasattr(value, "algebra")
-
-
-def as_numbers(value: Any, name: str) -> Any:
-    """Return arguments with scalars as numbers; a multivector that is not a scalar is an error with what to use."""
-    if is_multivector(value):
-        try:
-            return numbers_of(value, name)[()]
-        except TypeError as error:
-            hint = INSTEAD.get(name.split(".")[-1], "A.coefficients has the numbers, A.map(f) maps them.")
-            raise TypeError(f"{str(error).split('. A.scalar_part')[0]}. {hint}") from None
-    if isinstance(value, list | tuple):
-        return type(value)([as_numbers(part, name) for part in value])
-    return value
-
-
 def moved(function: Any, operands: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Return what a function makes of the numbers of the elements, with the elements in their place."""
     owner = f"numpy.{function.__name__}"
@@ -337,21 +319,3 @@ def _of_tensors(name: str, operands: list[Any], axis: int) -> Any:
         raise fail("axis", name, f"one of the {ndim} batch axes", axis)
     arrays = [xp.astype(array, dtype, copy=False) for array in arrays]
     return operands[0].new(keys, getattr(xp, "concat" if name == "concatenate" else name)(arrays, axis=axis % ndim))
-
-
-# what to use instead of functions without a meaning for multivectors
-_PRODUCTS = "A | B, A * B, A.inner(B) and A.wedge(B) are the products; A.left_matrix() is A as a matrix."
-INSTEAD = {
-    **dict.fromkeys(("dot", "vdot", "inner", "matmul", "einsum", "tensordot", "outer", "kron"), _PRODUCTS),
-    "cross": "cr.cross and A.commutator(B) are near to it.",
-    "norm": "A.norm() has the norm of each element.",
-    "inv": "A.inv() is the inverse.",
-    "det": "A.left_matrix() is A as a matrix.",
-    **dict.fromkeys(("copyto", "put"), "A multivector is a value: A.replace makes another."),
-    **dict.fromkeys(("putmask", "place"), "A multivector is a value: np.where and A.replace make another."),
-    **dict.fromkeys(("save", "savez"), "cr.save(A, path) writes the file."),
-    **dict.fromkeys(
-        ("max", "min", "amax", "amin", "argmax", "argmin", "sort", "argsort", "median", "std", "var"),
-        "Multivectors have no order; A.norm() and A['e12'] are arrays of numbers.",
-    ),
-}
