@@ -6,7 +6,8 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array, NDArray
-from clifford_rand.blades.blocks import Combined, FactoredRows, Rows, Stacked, finite_peaks, product, written
+from clifford_rand.blades.blocks import Combined, Rows, Stacked, finite_peaks, product, written
+from clifford_rand.blades.factored_rows import FactoredRows
 from clifford_rand.blades.rows import relative
 
 _INSIDE = 1e-6  # of a tangent's length: what of it may lie in the subspace, where others have another base

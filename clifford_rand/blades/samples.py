@@ -12,7 +12,8 @@ from clifford_rand._checks import as_real, check_choice, check_integer, check_li
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
-from clifford_rand.blades.blocks import Combined, Dense, FactoredRows, Rows, Stacked, blocks, product, written
+from clifford_rand.blades.blocks import Combined, Dense, Rows, Stacked, blocks, product, written
+from clifford_rand.blades.factored_rows import FactoredRows
 from clifford_rand.blades.geodesic import exp_weights, log_weights
 from clifford_rand.blades.large import LargeBlade
 from clifford_rand.blades.subspace import DISTANCES

@@ -9,20 +9,8 @@ from clifford_rand._checks import as_real, check_bool, check_tolerance, describe
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
-from clifford_rand.blades.blocks import (
-    Dense,
-    FactoredRows,
-    Permuted,
-    Rows,
-    Scaled,
-    Sparse,
-    Stacked,
-    Sum,
-    finite_peaks,
-    product,
-    rows_of,
-    written,
-)
+from clifford_rand.blades.blocks import Permuted, Rows, Scaled, Stacked, Sum, finite_peaks, product, rows_of, written
+from clifford_rand.blades.factored_rows import FactoredRows
 from clifford_rand.blades.gram import is_euclidean
 from clifford_rand.blades.large import LargeBlade
 from clifford_rand.blades.storage import algebra_text
@@ -233,12 +221,10 @@ class LargeVersor:
         if isinstance(X, Blade) and not is_euclidean(X.algebra.form):
             rule = "a blade of the Euclidean metric, which is that of LargeVersor"
             raise fail("X", "sandwich", rule, describe(f"a blade of {algebra_text(X.algebra)}"))
-        if isinstance(X, Blade):
-            vectors: Rows = Dense(X.factors.reshape(-1, X.d))
-        elif isinstance(X, LargeBlade | LargeVersor):
+        if isinstance(X, LargeBlade | LargeVersor):
             vectors = X._factored.source if isinstance(X, LargeBlade) else X._source
         else:
-            vectors = rows_of(X, "X", "sandwich")
+            vectors = rows_of(X.factors.reshape(-1, X.d) if isinstance(X, Blade) else X, "X", "sandwich")
         if vectors.shape[1] != self.d:
             raise fail("X", "sandwich", f"of {self.d} dimensions", describe(f"shape {vectors.shape}"))
         moved = self._moved(vectors, twisted)
@@ -267,7 +253,7 @@ class LargeVersor:
 
         check_bool(twisted, "twisted", "vector_matrix")
         # columns are images: the rows of the matrix are those of the inverse
-        moved = self.reverse()._moved(Sparse(eye_array(self.d, dtype=self.dtype).tocsr()), twisted)
+        moved = self.reverse()._moved(rows_of(eye_array(self.d, dtype=self.dtype), "V", "vector_matrix"), twisted)
         return written(moved, out, "vector_matrix")
 
     @classmethod
