@@ -1,4 +1,4 @@
-"""Classification of conformal blades as round, tangent, flat or free, with center, radius and direction.
+"""Classification of conformal blades as round, tangent, flat or free.
 
 Every blade is one of T_c[(n_o + r² n_∞/2) ∧ E], a round, or a tangent if r = 0; up(c) ∧ E ∧ n_∞, a flat; E ∧ n_∞, free;
 T_c[E], the dual of a flat; times a weight. E is a Euclidean blade of length 1, T_c the translation by c. Table 14.1 of
@@ -6,8 +6,7 @@ L. Dorst, D. Fontijne and S. Mann, Geometric Algebra for Computer Science, Morga
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +14,12 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis import layout
-from clifford_rand.basis.arrays import is_tensor, namespace, values_of
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import decided, zeros
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.measures import as_dual, is_dual, model_of, rounding
+from clifford_rand.presets.cga.conformal_object import ConformalObject
+from clifford_rand.presets.cga.measures import is_dual, model_of, rounding
 from clifford_rand.presets.cga.parts import (
     DROP,
     DUAL_FLAT,
@@ -29,214 +28,21 @@ from clifford_rand.presets.cga.parts import (
     ROUND,
     TANGENT,
     Parts,
-    assemble,
     imprecise,
     round_of,
     split,
 )
 from clifford_rand.presets.cga.rounds import check_blades
 from clifford_rand.presets.inputs import (
-    directions_of,
     euclidean,
     largest,
     lengths,
     of_algebra,
     real_of,
-    refuse_tensors,
-    root,
     tolerance,
     unit_factor,
     unit_scale,
-    with_floats,
 )
-
-
-@dataclass(frozen=True, eq=False)
-class ConformalObject:
-    """Conformal blades by their parameters, each field an array over the batch. Made by `classify` and `intersect`.
-
-    Attributes
-    ----------
-    algebra : Algebra
-    grade : int
-        Of the direct blade.
-    kind : str
-        "round", "tangent", "flat", "free" or "dual flat".
-    direction : Multivector
-        Unit blades E of Algebra(n): what a round or flat extends along, its orientation included; the normals of a dual
-        flat. A point has the scalar ±1.
-    location : ndarray (..., n)
-        Centers of rounds and tangents; of flats (and the flats that dual flats are duals of) the point nearest to the
-        origin; nan for free blades.
-    radius_squared : float
-        Negative for imaginary rounds, 0 for tangents, nan for all others.
-    weight : float
-        Positive.
-
-    Examples
-    --------
-    >>> alg = cr.Algebra.cga(3)
-    >>> X = cga.classify(cga.sphere(alg, [1, 2, 3], 4))
-    >>> str(X.kind), str(X.name), X.location.round(12).tolist(), float(X.radius_squared.round(9))
-    ('round', 'sphere', [1.0, 2.0, 3.0], 16.0)
-    >>> X.shape, int(X.dimension), float(X.radius.round(9))
-    ((), 3, 4.0)
-    >>> X.blade().isclose(cga.sphere(alg, [1, 2, 3], 4))
-    True
-    """
-
-    algebra: Algebra
-    grade: Any
-    kind: Any
-    direction: Multivector
-    location: NDArray[Any]
-    radius_squared: Any
-    weight: Any
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the batch.
-
-        Examples
-        --------
-        >>> cga.classify(cga.sphere(cr.Algebra.cga(3), [[1, 2, 3], [4, 5, 6]], 1)).shape
-        (2,)
-        """
-        return np.shape(self.kind)
-
-    @property
-    def dimension(self) -> Any:
-        """The dimensions of the directions: 1 for lines and point pairs, 2 for planes and circles.
-
-        Examples
-        --------
-        >>> int(cga.classify(cga.circle(cr.Algebra.cga(3), [1, 2, 3], 4, [0, 0, 1])).dimension)
-        2
-        """
-        drop: Any = sum(less * (np.asanyarray(self.kind) == kind).astype(np.int64) for kind, less in DROP.items())
-        return (self.grade - drop)[()]
-
-    @property
-    def radius(self) -> Any:
-        """The radii; nan for imaginary rounds and for what has none.
-
-        Examples
-        --------
-        >>> float(cga.classify(cga.sphere(cr.Algebra.cga(3), [1, 2, 3], 4)).radius.round(9))
-        4.0
-        """
-        square = self.radius_squared
-        if not is_tensor(square) and np.asanyarray(square).dtype == object:
-            return root(square)[()]
-        xp = namespace(square) if is_tensor(square) else np
-        return xp.sqrt(xp.where(square >= 0, square, np.nan))[()]
-
-    def is_imaginary(self) -> Any:
-        """Where rounds have a negative radius²: no point lies on them.
-
-        Examples
-        --------
-        >>> far = cga.sphere(cr.Algebra.cga(3), [[0, 0, 0], [5, 0, 0]], 1)
-        >>> bool(cga.intersect(far[0], far[1]).is_imaginary())
-        True
-        """
-        square = values_of(self.radius_squared)
-        if square.dtype == object:  # of symbols where SymPy knows it
-            signs = [bool(x.is_negative) if hasattr(x, "is_negative") else x < 0 for x in square.ravel().tolist()]
-            return np.array(signs).reshape(square.shape)[()]
-        return np.asanyarray(np.nan_to_num(square) < 0)[()]
-
-    @property
-    def has_points(self) -> Any:
-        """Where finite points lie on the blade: flats, tangents, and real rounds but vectors other than points.
-
-        Examples
-        --------
-        >>> alg = cr.Algebra.cga(3)
-        >>> [bool(cga.classify(P).has_points) for P in (cga.infinity(alg), cga.up(alg, [1, 2, 3]))]
-        [False, True]
-        """
-        real_round = (
-            (np.asanyarray(self.kind) == ROUND) & (np.asanyarray(self.grade) > 1) & ~np.asanyarray(self.is_imaginary())
-        )
-        return np.asanyarray(np.isin(self.kind, (FLAT, TANGENT)) | real_round)[()]
-
-    @property
-    def name(self) -> Any:
-        """The usual names: "circle", "imaginary sphere", "line", "flat point", "tangent", "infinity" and so on.
-
-        Examples
-        --------
-        >>> str(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], direction=[0, 0, 1])).name)
-        'line'
-        """
-        return np.vectorize(_name, otypes=[str])(self.kind, self.grade, self.dimension, self.is_imaginary())[()]
-
-    def directions(self) -> NDArray[Any]:
-        """Return orthonormal rows (..., m, n) that span the directions, which must be of one dimension m.
-
-        Examples
-        --------
-        >>> abs(cga.classify(cga.line(cr.Algebra.cga(3), [1, 2, 3], direction=[0, 0, 2])).directions()).tolist()
-        [[0.0, 0.0, 1.0]]
-        """
-        refuse_tensors(self.direction, "self", "directions")
-        E = with_floats(self.direction, "self", "directions")
-        n, dimensions = self.algebra.d - 2, np.unique(self.dimension).tolist()
-        if len(dimensions) != 1:
-            raise fail("self", "directions", "of blades of one dimension", describe(f"dimensions {dimensions}"))
-        return directions_of(E, n, dimensions[0])
-
-    def blade(self, *, dual: bool = False) -> Multivector:
-        """Return the blades again, with their weights; batches of several grades have all of them.
-
-        Examples
-        --------
-        >>> X = -3 * cga.circle(cr.Algebra.cga(3), [1, 2, 3], 4, [0, 0, 1])
-        >>> cga.classify(X).blade().isclose(X), cga.classify(X).blade(dual=True).isclose(X.dual())
-        (True, True)
-        """
-        refuse_tensors(self.direction, "self", "blade")
-        return as_dual(assemble(self, self.algebra), dual)
-
-    def __getitem__(self, item: Any) -> "ConformalObject":
-        fields = (self.grade, self.kind, self.radius_squared, self.weight)
-        grade, kind, square, weight = ((x if is_tensor(x) else np.asanyarray(x))[item] for x in fields)
-        return ConformalObject(self.algebra, grade, kind, self.direction[item], self.location[item], square, weight)
-
-    def __repr__(self) -> str:
-        if self.shape:
-            names, counts = np.unique(self.name, return_counts=True)
-            inside = ", ".join(f"{count} × {name}" for name, count in zip(names, counts, strict=True))
-            return f"ConformalObject({inside}, shape={self.shape})"
-        E, location, square = self.direction, values_of(self.location), values_of(self.radius_squared)
-        E = cast(Any, E).to_numpy() if is_tensor(E.coefficients) else E
-        if location.dtype == object:
-            known = {"direction": E.sparse(), "location": location.tolist(), "radius_squared": square[()]}
-            return f"ConformalObject({self.name}, {', '.join(f'{name}={value}' for name, value in known.items())})"
-        unit = E.new(E.keys, np.where(abs(E.coefficients) < 1e-12, 0, E.coefficients)).sparse()
-        parts = [str(self.name), f"direction={unit}"]
-        if np.isfinite(location).all():
-            parts.append(f"location={(np.round(location, 12) + 0.0).tolist()}")
-        if np.isfinite(square):
-            parts.append(f"radius_squared={float(square):.6g}")
-        return f"ConformalObject({', '.join(parts)})"
-
-
-Object = Multivector | ConformalObject  # the arguments of functions that measure
-
-
-def _name(kind: str, grade: int, m: int, imaginary: bool) -> str:
-    if kind == ROUND:
-        name = {0: "dual sphere", 1: "point pair", 2: "circle", 3: "sphere"}.get(m, f"{m - 1}-sphere")
-        return f"imaginary {name}" if imaginary and m else name
-    if kind == FLAT:
-        return {0: "flat point", 1: "line", 2: "plane"}.get(m, f"{m}-flat")
-    if kind == TANGENT:
-        return "tangent" if m else "point"
-    if kind == FREE:
-        return "direction" if m else "infinity"
-    return "dual flat" if grade else "nothing"
 
 
 @specialized()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.classification import ConformalObject, Object, described
+from clifford_rand.presets.cga.classification import described
 from clifford_rand.presets.cga.closest_pairs import (
     Array,
     of_flat_and_sphere,
@@ -18,6 +18,7 @@ from clifford_rand.presets.cga.closest_pairs import (
     of_sphere_and_circle,
     of_spheres,
 )
+from clifford_rand.presets.cga.conformal_object import ConformalObject, Object
 from clifford_rand.presets.cga.measures import down, model_of
 from clifford_rand.presets.cga.parts import ROUND, TANGENT
 from clifford_rand.presets.inputs import directions_of, lengths, of_algebra, tolerance

@@ -11,7 +11,8 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.classification import ConformalObject, classify
+from clifford_rand.presets.cga.classification import classify
+from clifford_rand.presets.cga.conformal_object import ConformalObject
 from clifford_rand.presets.cga.measures import as_dual, down, model_of, squared
 from clifford_rand.presets.cga.parts import FLAT, assemble, null_space
 from clifford_rand.presets.inputs import Vectors, coordinates_of, euclidean, of_algebra

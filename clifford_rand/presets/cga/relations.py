@@ -16,7 +16,8 @@ from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import is_traced, zeros
 from clifford_rand.geometry.subspaces import span_and_intersection
-from clifford_rand.presets.cga.classification import ConformalObject, Object, classify, described
+from clifford_rand.presets.cga.classification import classify, described
+from clifford_rand.presets.cga.conformal_object import ConformalObject, Object
 from clifford_rand.presets.cga.measures import model_of
 from clifford_rand.presets.cga.parts import FLAT, ROUND, assemble, null_space
 from clifford_rand.presets.inputs import largest, lengths, tolerance
