@@ -1,14 +1,13 @@
 """Source code of a traced function: each term that is used more than once is a line."""
 
-import math
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from clifford_rand.compiler.graph import ARITHMETIC, ROOTS, Node, Output, Program, needed, signed
+from clifford_rand.compiler.graph import ARITHMETIC, ROOTS, Output, Program, needed
+from clifford_rand.compiler.numbers import STANDARD
 
 LONGEST_SUM = 24  # terms of one line
 DEEPEST = 12  # operations within each other in one line
@@ -17,68 +16,7 @@ DEEPEST = 12  # operations within each other in one line
 PREFETCH_FROM = 20  # rows
 PREFETCH_BYTES = 512  # ahead of the samples that are computed
 CACHE_LINE = 64  # bytes
-_STANDARD = {  # names of the array API where NumPy has others
-    "rint": "round",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "arcsinh": "asinh",
-    "arctan2": "atan2",
-}
 _SIGNS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "and": "&", "or": "|"}
-
-
-def _cosh_root(s: float) -> float:
-    return math.cos(math.sqrt(-s)) if s < 0 else math.cosh(math.sqrt(s))
-
-
-def _sinhc_root(s: float) -> float:
-    if abs(s) < 1e-8:
-        return 1 + s / 6
-    z = math.sqrt(abs(s))
-    return math.sin(z) / z if s < 0 else math.sinh(z) / z
-
-
-_SLOPE_SERIES = tuple(k / math.factorial(2 * k + 1) for k in range(1, 8))
-
-
-def _sinhc_root_slope(s: float) -> float:
-    if abs(s) < 0.1:  # Σ k s^(k-1) / (2k + 1)!, to below the rounding
-        a, b, c, d, e, f, g = _SLOPE_SERIES
-        return a + s * (b + s * (c + s * (d + s * (e + s * (f + s * g)))))
-    return (_cosh_root(s) - _sinhc_root(s)) / (2 * s)
-
-
-PYTHON: dict[str, Callable[..., Any]] = {  # the operations on Python's numbers
-    **{name: getattr(math, name) for name in ("cos", "cosh", "sin", "tan", "sinh", "tanh", "sqrt", "exp", "log")},
-    **{name: getattr(math, standard.replace("round", "floor")) for name, standard in _STANDARD.items()},
-    **{name: getattr(operator, name) for name in ("add", "mul", "lt", "le", "eq", "ne")},
-    "abs": abs,
-    "rint": lambda x: float(round(x)),
-    "floor": math.floor,
-    "reciprocal": lambda x: 1.0 / x,
-    "and": operator.and_,
-    "or": operator.or_,
-    "where": lambda condition, a, b: a if condition else b,
-    "power": operator.pow,
-    "pow2": lambda k: math.ldexp(1.0, int(k)),
-    "cosh_root": _cosh_root,
-    "sinhc_root": _sinhc_root,
-    "sinhc_root_slope": _sinhc_root_slope,
-}
-
-
-def value_of(node: Node, known: Sequence[Any], arguments: Sequence[Sequence[Any]]) -> Any:
-    """Return the value of a node from those before it and the components of the arguments, NaN where it has none."""
-    if node.operation == "constant":
-        return float(node.data)
-    if node.operation == "input":
-        argument, component = node.data
-        return arguments[argument][component]
-    try:
-        return PYTHON[node.operation](*(signed(known, ref) for ref in node.arguments))
-    except (ArithmeticError, ValueError):
-        return math.nan
 
 
 class _Writer:
@@ -184,8 +122,8 @@ class _Writer:
             return f"_{name}({', '.join(arguments)})"
         if self.library and name in (*ROOTS, "where"):
             return f"_{name}({', '.join(['_xp', *arguments, *(['_a0'] if name == 'where' else [])])})"
-        if self.library and name in _STANDARD:
-            return f"_xp.{_STANDARD[name]}({', '.join(arguments)})"
+        if self.library and name in STANDARD:
+            return f"_xp.{STANDARD[name]}({', '.join(arguments)})"
         if name == "power":
             return f"{arguments[0]} ** {arguments[1]}"
         if name == "abs":

@@ -14,8 +14,9 @@ from clifford_rand._typing import NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.compiler.graph import Input, Output, Program
+from clifford_rand.compiler.numbers import PYTHON
 from clifford_rand.compiler.scalar import TracedScalar
-from clifford_rand.compiler.source import PYTHON, python_source, tensor_source
+from clifford_rand.compiler.source import python_source, tensor_source
 from clifford_rand.fusion.example_multivector import ExampleMultivector, example
 from clifford_rand.fusion.kernel import FusedKernel, Result, Traced, fields_of
 from clifford_rand.fusion.traced_array import ExampleTrace, traced
@@ -23,6 +24,7 @@ from clifford_rand.multivector.multivector import Multivector
 
 MOST_OPERATIONS = 2000  # of compiled code: Numba takes 5 s for them
 AGREEMENT = 1e-6  # of a trace and the function, relative to the largest component of a part of the result
+MOST_PATHS = 12  # of one kind; and after how many failures tracing is tried at the calls 2, 4, 8, … alone
 NOISE = 1e-12  # that is rounding, relative to the largest component of all parts
 
 
@@ -37,6 +39,22 @@ class Path(NamedTuple):
     parts: list[Result]
     build: Callable[..., Any]
     program: Program
+
+
+class Kind:
+    """The paths of arguments of one kind. It holds its algebras, so that their identities stay."""
+
+    def __init__(self) -> None:
+        self.held: list[Any] = []
+        self.paths: list[Path] = []
+        self.failures = 0  # since the last path
+        self.misses = 0  # calls that no path served
+
+    def is_open(self) -> bool:
+        """Tell whether one more path may be traced, and count the call that asks."""
+        self.misses += 1
+        is_due = self.failures < MOST_PATHS or self.misses & (self.misses - 1) == 0
+        return is_due and len(self.paths) < MOST_PATHS
 
 
 class NotSpecializedError(Exception):

@@ -24,36 +24,20 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail, is_masked
 from clifford_rand.algebra import Algebra
-from clifford_rand.basis.arrays import beside, is_tensor, namespace, of_one_library, values_of
+from clifford_rand.basis.arrays import beside, is_tensor, namespace, values_of
 from clifford_rand.errors import ArgumentError
-from clifford_rand.fusion.kernel import fields_of, of_fields, replaced_at, samples_at
-from clifford_rand.fusion.path import NotSpecializedError, Operand, Path, operands_of, path_of
+from clifford_rand.fusion.kernel import replaced_at, samples_at
+from clifford_rand.fusion.path import MOST_PATHS, Kind, NotSpecializedError, Operand, Path, operands_of, path_of
+from clifford_rand.fusion.path_results import joined, same_form
 from clifford_rand.fusion.symbols import holds_symbols, of_symbols
 from clifford_rand.multivector.multivector import Multivector
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 COMPILED_FROM = 2**13  # elements of a batch, which the functions themselves compute in 1 to 10 ms
-MOST_PATHS = 12  # of one kind; and after how many failures tracing is tried at the calls 2, 4, 8, … alone
 MOST_KINDS = 1000
 _WITHIN: ContextVar[bool] = ContextVar("within", default=False)  # a function of symbols: what it calls traces none
 _TRACED = frozenset(np.typecodes["Float"] + np.typecodes["AllInteger"])
-
-
-class _Kind:
-    """The paths of arguments of one kind. It holds its algebras, so that their identities stay."""
-
-    def __init__(self) -> None:
-        self.held: list[Any] = []
-        self.paths: list[Path] = []
-        self.failures = 0  # since the last path
-        self.misses = 0  # calls that no path served
-
-    def is_open(self) -> bool:
-        """Tell whether one more path may be traced, and count the call that asks."""
-        self.misses += 1
-        is_due = self.failures < MOST_PATHS or self.misses & (self.misses - 1) == 0
-        return is_due and len(self.paths) < MOST_PATHS
 
 
 class Specialization:
@@ -67,8 +51,8 @@ class Specialization:
         names = [p.name for p in self._signature.parameters.values() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         self._positional = frozenset(names)
         self._axes = [None if name in static else axes.get(name, 0) for name in names]
-        self._kinds: dict[Any, _Kind] = {}  # by keys with the identities of algebras
-        self._equal: dict[Any, _Kind] = {}  # by the algebras and the rest of the keys
+        self._kinds: dict[Any, Kind] = {}  # by keys with the identities of algebras
+        self._equal: dict[Any, Kind] = {}  # by the algebras and the rest of the keys
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what the function returns."""
@@ -138,7 +122,7 @@ class Specialization:
 
     # ---- kinds and paths
 
-    def _kind(self, key: Any, args: Any) -> _Kind:
+    def _kind(self, key: Any, args: Any) -> Kind:
         """Return the kind of a key: that of equal algebras, or a new one."""
         own = self._kinds.get(key)
         if own is not None:
@@ -146,19 +130,16 @@ class Specialization:
         if len(self._kinds) >= MOST_KINDS:
             self._kinds.clear()
             self._equal.clear()
-        algebras = tuple(
-            value.algebra if isinstance(value, Multivector) else value
-            for value in args
-            if isinstance(value, Multivector | Algebra)
-        )
+        held = [value for value in args if isinstance(value, Multivector | Algebra)]
+        algebras = tuple(value.algebra if isinstance(value, Multivector) else value for value in held)
         identities = set(map(id, algebras))
         rest = tuple(part for part in key if part not in identities)
-        own = self._equal.setdefault((algebras, rest), _Kind())
+        own = self._equal.setdefault((algebras, rest), Kind())
         own.held.append(algebras)
         return self._kinds.setdefault(key, own)
 
     def _learned(
-        self, own: _Kind, args: Any, kwargs: Any, target: str, batched: Sequence[bool] = (), form: Any = None
+        self, own: Kind, args: Any, kwargs: Any, target: str, batched: Sequence[bool] = (), form: Any = None
     ) -> Path | None:
         """Return one more path of a kind, along one object; None where there is none.
 
@@ -172,7 +153,7 @@ class Specialization:
             path = path_of(self.function, plain, args, kwargs, operands_of(args, self._axes), target, batched)
             if form is not None:
                 empty = [part.wrap(np.zeros((part.size, 1), path.program.precision), (1,)) for part in path.parts]
-                if not _same_form(path.build(empty, (1,)), form):
+                if not same_form(path.build(empty, (1,)), form):
                     raise NotSpecializedError
         except Exception:  # whatever the function does that traced values cannot
             own.failures += 1
@@ -220,7 +201,7 @@ class Specialization:
         return tuple(some)
 
     def _of_first(
-        self, own: _Kind, args: Any, kwargs: Any, operands: Sequence[Operand], shape: tuple[int, ...]
+        self, own: Kind, args: Any, kwargs: Any, operands: Sequence[Operand], shape: tuple[int, ...]
     ) -> Path | None:
         """Trace one more path along the first element of a batch."""
         first = self._at(args, shape, tuple(np.zeros(1, dtype=int) for _ in shape))
@@ -268,7 +249,7 @@ class Specialization:
             results, shape = of_symbols(self.function, args, kwargs, self._axes, refusal)
         finally:
             _WITHIN.reset(token)
-        return _joined(np, results, np.arange(len(results)), shape) if shape else results[0]
+        return joined(np, results, np.arange(len(results)), shape) if shape else results[0]
 
     def _of_tensors(self, args: Any, kwargs: Any) -> Any:
         """Return a result of tensors, each element along the path of its values."""
@@ -281,11 +262,10 @@ class Specialization:
         count = math.prod(shape)
         for place, array, axes in operands:
             numbers, value = values_of(array), args[place]
+            numeric[place] = numbers
             if isinstance(value, Multivector):
                 key += (value.keys, id(value.algebra))
                 numeric[place] = value.algebra.new(value.keys, numbers.astype(np.float64))
-            else:
-                numeric[place] = numbers
             own_shape = tuple(array.shape[array.ndim - axes :])
             key += (str(array.dtype), own_shape, value.__class__)
             array = array if is_tensor(array) else xp.asarray(np.array(numbers), **beside(like))
@@ -319,53 +299,19 @@ class Specialization:
             results = results if len(kept) == len(rest) else [array[kept] for array in results]
             pieces.append((rest[kept], path, results))
             rest = rest[~ok]
+
+        def built(path: Path, results: list[Any], batch: tuple[int, ...]) -> Any:
+            parts = [part.of_tensor(xp, rows, batch) for part, rows in zip(path.parts, results, strict=True)]
+            return path.build(parts, batch)
+
         if len(pieces) == 1:
-            _, path, results = pieces[0]
-            parts = [part.of_tensor(xp, rows, shape) for part, rows in zip(path.parts, results, strict=True)]
-            return path.build(parts, shape)
-        separate = []
-        for where, path, results in pieces:
-            parts = [part.of_tensor(xp, rows, (len(where),)) for part, rows in zip(path.parts, results, strict=True)]
-            separate.append(path.build(parts, (len(where),)))
+            return built(*pieces[0][1:], shape)
+        separate = [built(path, results, (len(where),)) for where, path, results in pieces]
         try:
-            return _joined(xp, separate, np.argsort(np.concatenate([where for where, _, _ in pieces])), shape)
+            return joined(xp, separate, np.argsort(np.concatenate([where for where, _, _ in pieces])), shape)
         except NotSpecializedError:
             self.function(*numeric, **kwargs)  # says what is wrong with a batch of several kinds
             raise
-
-
-def _joined(xp: Any, results: Sequence[Any], order: Any, shape: tuple[int, ...]) -> Any:
-    """Return the results of several paths, each a batch, as one: the elements in an order, with the axes of a shape."""
-    first = results[0]
-    parts = fields_of(first)
-    if parts is not None:
-        columns = zip(*(fields_of(result) or [] for result in results), strict=True)
-        return of_fields(type(first), [_joined(xp, column, order, shape) for column in columns])
-    if isinstance(first, Multivector):
-        if any(A.keys is not first.keys for A in results):
-            raise NotSpecializedError("elements of several kinds")
-        new = first.algebra.new if xp is np else first.algebra.new_tensor
-        return new(first.keys, _joined(xp, [A.coefficients for A in results], order, shape))
-    if any(map(is_tensor, results)):  # what is constant along one path need not be along another
-        rows = xp.take(xp.concat(of_one_library(results), axis=0), xp.asarray(order), axis=0)
-        return xp.reshape(rows, (*shape, *rows.shape[1:]))
-    if isinstance(first, np.ndarray):
-        rows = np.concatenate(results)[order]
-        return rows.reshape(*shape, *rows.shape[1:])
-    if any(result != first for result in results):
-        raise NotSpecializedError("elements of several kinds")
-    return first
-
-
-def _same_form(a: Any, b: Any) -> bool:
-    """Tell whether two results have the same structure, keys, shapes and kinds of numbers."""
-    parts = fields_of(a)
-    if parts is not None:
-        return all(map(_same_form, parts, fields_of(b) or [None] * len(parts)))
-    if isinstance(a, Multivector):
-        return a.keys is b.keys and a.shape == b.shape
-    kinds = [getattr(x, "dtype", np.dtype(object)) for x in (a, b)]
-    return np.shape(a) == np.shape(b) and (kinds[0] == kinds[1] or kinds[0].kind == kinds[1].kind == "U")
 
 
 def specialized(static: Sequence[str] = (), *, symbols: bool = True, **axes: int) -> Callable[[_Function], _Function]:

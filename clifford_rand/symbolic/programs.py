@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp  # type: ignore[import-untyped]  # it ships no annotations
 
 from clifford_rand.compiler.graph import ROOTS, Program, signed
-from clifford_rand.compiler.source import value_of
+from clifford_rand.compiler.numbers import value_of
 from clifford_rand.symbolic.closed_forms import cosh_and_sinhc, square_root
 
 _SHORT = 2**20  # the largest denominator of a float that is taken as the fraction it is
