@@ -207,7 +207,7 @@ class Certificate(Statement):
         claim = self.claim
         tries = [(self, ROUNDING_BITS), (verified, 1)]
         if isinstance(claim, NetworkClaim) and claim.family.kind == "cross":  # far from 0 its planes are rounded
-            listed = replace(self, claim=claim._replace(family=claim.family.listed(claim.rows(X))))
+            listed = replace(self, claim=replace(claim, family=claim.family.listed(claim.rows(X))))
             tries = [(self, PLANE_BITS), (listed, ROUNDING_BITS), *tries]
         for certificate, bits in tries:
             try:
@@ -266,7 +266,7 @@ class Certificate(Statement):
         data = self._rows(X, owner)[self._weights(sample_weight, owner) > 0]
         family = replace(self.claim.family, kind="all", members=None)
         pricer = family.pricer(self.claim.rows(data))
-        wider = replace(self, claim=self.claim._replace(family=family), scope=pricer.scope, n_patterns=pricer.n_atoms)
+        wider = replace(self, claim=replace(self.claim, family=family), scope=pricer.scope, n_patterns=pricer.n_atoms)
         return wider.verify(X, y, sample_weight)
 
     def _rows(self, X: Any, owner: str) -> Any:

@@ -119,7 +119,7 @@ def rescaled(certificate: "Certificate", units: Units) -> "Certificate":
         beta = there.inverse().beta(beta, squared, "Certificate")
     claim = there.back(claim)
     if standard is not None:
-        claim = claim._replace(standard=units.back(standard))
+        claim = replace(claim, standard=units.back(standard))
     return replace(
         certificate,
         objective=units.square(certificate.objective),

@@ -1,7 +1,7 @@
 """Claims of certificates: a network with the family of networks that it is compared with."""
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from clifford_rand_nn.sparse_rows import row_lengths, with_feature
 
 
 @short_repr
-class GatedClaim(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class GatedClaim:
     """A gated network against everything on the same gates, gate by gate from the coefficients.
 
     The penalty is the norms, or half their squares if ``squared``; with a ``feature`` c, where biases are penalized,
@@ -57,7 +58,7 @@ class GatedClaim(NamedTuple):
     def residuals(self, X: Any, targets: Array) -> Array:
         """Return predictions less targets (n, C); biases, intercept and target, which cancel, in twice the digits."""
         U, b, t = self.coefficients
-        linear = self._replace(coefficients=Coefficients(U, 0 * b, 0 * t)).predictions_and_penalty(X)[0]
+        linear = replace(self, coefficients=Coefficients(U, 0 * b, 0 * t)).predictions_and_penalty(X)[0]
         on = self.gates.activations(X).astype(np.float64)
         biases = product(Pair(on, 0 * on), b.T, t)
         between = two_sum(biases.high, -targets)
@@ -83,7 +84,8 @@ class GatedClaim(NamedTuple):
         return [float(np.linalg.norm(rows[gate].T @ theta[gate])) for gate in self.gates.activations(X).T]
 
 
-class NetworkClaim(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class NetworkClaim:
     """A ReLU network against a family of neurons, both for rows that are standardized, if ``standard`` is given."""
 
     network: TwoLayerNetwork
@@ -136,7 +138,8 @@ class NetworkClaim(NamedTuple):
         return X if self.standard is None else self.standard.rows(X)
 
 
-class KernelClaim(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class KernelClaim:
     """A gated network with infinitely many gates against every other one with gates of the same law.
 
     With ``landmarks`` the others are those in the span of the network's own rows.

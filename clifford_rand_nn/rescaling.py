@@ -1,7 +1,7 @@
 """Rows and targets scaled near 1 by powers of four, targets centered by an exact offset, and results mapped back."""
 
 import copy
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,8 +112,8 @@ class Units(NamedTuple):
                 return Coefficients(np.ldexp(coef, slope), np.ldexp(gate_intercept, bias), self.level(intercept))
             case ReLUCoefficients():
                 scaled = {name: slope if name.startswith("coef") else bias for name in value._fields}
-                fields = {name: np.ldexp(getattr(value, name), by) for name, by in scaled.items()}
-                return ReLUCoefficients(**fields | {"intercept": self.level(value.intercept)})
+                arrays = {name: np.ldexp(getattr(value, name), by) for name, by in scaled.items()}
+                return ReLUCoefficients(**arrays | {"intercept": self.level(value.intercept)})
             case Weights(columns, values, intercept):
                 return Weights(columns, np.ldexp(values, slope), self.level(intercept))
             case WeightedNeurons(neurons, values, intercept):
@@ -165,8 +165,8 @@ class Units(NamedTuple):
                 return value
             case float():  # a feature beside the columns of the rows
                 return float(np.ldexp(value, self.x))
-            case tuple():  # a claim: what it is made of
-                return value._make(map(self.back, value))  # type: ignore[attr-defined]
+            case _ if is_dataclass(value) and not isinstance(value, type):  # a claim: what it is made of
+                return replace(value, **{field.name: self.back(getattr(value, field.name)) for field in fields(value)})
             case _:
                 raise TypeError(f"{type(value).__name__} has no units")
 

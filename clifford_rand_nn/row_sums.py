@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -66,9 +67,7 @@ class RowSum(ABC):
     """Sums over rows of arrays of fixed shapes: all parameters of a pass; it is pickled to where the rows are."""
 
     rows = BLOCK_ROWS  # of a block
-    columns = (
-        True  # whether `of` looks at the columns of the rows; where rows are read for it, it gets (k, 0) otherwise
-    )
+    columns = True  # whether `of` looks at the columns of the rows; if not, rows that are read for it are (k, 0)
     # Whether `of` works on arrays of the library in which it gets them (`library` of the datafits). Then an engine that
     # keeps rows on a device calls `placed`, and hands over blocks and kept arrays there; else NumPy's.
     tensors = False
@@ -153,7 +152,8 @@ def pairwise(items: Iterable[_Item], add: Callable[[_Item, _Item], _Item]) -> _I
     return total
 
 
-class Targets(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Targets:
     """The way from stored labels or reals to targets (k, C)."""
 
     loss: Loss
@@ -173,7 +173,7 @@ class Targets(NamedTuple):
         if classes is not None:
             classes = place(classes.astype(np.uint8) if classes.dtype == bool else classes)
         factors, offset = (None if values is None else place(values) for values in (self.factors, self.offset))
-        return self._replace(classes=classes, factors=factors, offset=offset)
+        return replace(self, classes=classes, factors=factors, offset=offset)
 
     def of(self, block: Block) -> Any:
         """Return targets (k, C), where the rows are."""

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -144,7 +145,7 @@ class ConvexNetwork(RowPlanning, RescaledFit):
         lifted = with_feature(task.X, self.bias_feature_)
         if issparse(task.X):
             lifted = CsrRows(lifted)  # what problems on them share is kept there
-        return task._replace(feature=self.bias_feature_, lifted=lifted)
+        return replace(task, feature=self.bias_feature_, lifted=lifted)
 
     @property
     def _bias(self) -> Bias:

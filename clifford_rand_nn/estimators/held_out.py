@@ -4,6 +4,7 @@ import copy
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,7 +117,7 @@ class DeferredCalibration:
         """Return the calibration."""
         if not isinstance(self._source, Calibration):
             model, task, held_out = self._source
-            held_out = held_out or _held_out(model, task._replace(began=time.perf_counter()))
+            held_out = held_out or _held_out(model, replace(task, began=time.perf_counter()))
             index, probabilistic = labels_of(held_out.targets), as_loss(task.loss, type(model).__name__).probabilistic
             extras = ("identity",) if probabilistic else ()
             fit = fit_calibration(held_out.outputs, index, len(task.classes), held_out.weights, extras=extras)
@@ -257,7 +258,7 @@ class _Part:
         self.owner = type(model).__name__
         weights = None if task.weights is None else normalized(task.weights[~held], int((~held).sum()), self.owner)
         X = task.X[~held] if issparse(task.X) else np.ascontiguousarray(task.X[~held])
-        part = task._replace(X=X, targets=task.targets[~held], weights=weights)
+        part = replace(task, X=X, targets=task.targets[~held], weights=weights)
         self.task = self.model._with_feature(part)
         self.X, self.targets = task.X[held], task.targets[held]
         self.unique = _unique_rows(self.X, self.targets)

@@ -147,13 +147,13 @@ class CrossProductLasso(ConvexNetwork):
         self.penalty_, self._standard = self._norm, None
         if self._draws:  # no column is of the exact dictionary, so the unit of length is a convention
             self._standard = Standardization.of(task.X, "column", task.weights)
-            task = self._with_feature(task._replace(X=self._standard.rows(task.X)))
+            task = self._with_feature(replace(task, X=self._standard.rows(task.X)))
         return task
 
     def _choose_and_train(self, task: Task, warm: WarmStart | None) -> None:
         super()._choose_and_train(task, warm)
         if self._standard is not None:
-            claim = cast(NetworkClaim, self.certificate_.claim)._replace(standard=self._standard)
+            claim = replace(cast(NetworkClaim, self.certificate_.claim), standard=self._standard)
             self.certificate_ = replace(self.certificate_, claim=claim)
             self._set_network(claim.network_on_rows(), "cross")
 

@@ -272,7 +272,7 @@ class _Traced:
         loss = as_loss(task.loss, type(self).__name__)
         curvature = loss.curvature
         if not loss.has_bounded_curvature:
-            datafit = task._replace(weights=None).datafit(type(self).__name__, None)
+            datafit = replace(task, weights=None).datafit(type(self).__name__, None)
             curvature = datafit.largest_curvature(unpenalized_fit(datafit, constant_columns(len(omega), True)))
         return float(curvature * (omega @ (rows**2).sum(axis=1)) / omega.sum())
 

@@ -143,7 +143,7 @@ class ShardedGatedReLU(ShardPlanning):
         else:
             at_beta = None if held is None else outputs.get(progress.beta)  # of an earlier run there are none
             judged = None if held is None or at_beta is None else HeldOut(at_beta, held.targets, held.weights)
-            fitted["_calibration"] = DeferredCalibration(there, _few(task)._replace(lifted=None), judged)
+            fitted["_calibration"] = DeferredCalibration(there, replace(_few(task), lifted=None), judged)
         vars(model).pop("patterns_", None)
         vars(model).update(fitted, n_iter_=max(1, result.n_iter), _sample_weight=None)
         model._set_gated(result.coefficients, gates)
@@ -180,7 +180,7 @@ class ShardedGatedReLU(ShardPlanning):
         owner = type(self).__name__
         targets = stored_targets(self, facts, as_loss(self.loss_, owner, self._own_delta))
         if targets.offset is not None and _LEAST_RANGE < targets.exponent < 0:
-            targets = targets._replace(exponent=0)
+            targets = replace(targets, exponent=0)
         if targets.exponent:
             size = describe(f"entries of about 2^{targets.exponent}")
             raise fail("y", owner, "of usual size with Shards", size, "Divide the targets when the shards are written.")
@@ -246,7 +246,7 @@ def _few(task: Task) -> Task:
     step = max(1, len(task.X) // _JUDGED)
     weights = None if task.weights is None else normalized(task.weights[::step], len(task.X[::step]), "fit")
     lifted = None if task.lifted is None else task.lifted[::step]
-    return task._replace(X=task.X[::step], targets=task.targets[::step], weights=weights, lifted=lifted)
+    return replace(task, X=task.X[::step], targets=task.targets[::step], weights=weights, lifted=lifted)
 
 
 def _held(facts: Facts, targets: Targets) -> Held:
@@ -257,7 +257,7 @@ def _drawn(facts: Facts, targets: Targets, rows: Any, dtype: Any) -> Held:
     """Return rows of the sample that count, with targets and weights as they are given."""
     sample = facts.sample
     block = Block(np.ascontiguousarray(sample.X, dtype=dtype), sample.y, sample.weights, 0)
-    weights = np.broadcast_to(targets._replace(mean_weight=1.0).weights(block), (len(block.X), 1))[:, 0]
+    weights = np.broadcast_to(replace(targets, mean_weight=1.0).weights(block), (len(block.X), 1))[:, 0]
     chosen = np.zeros(len(weights), dtype=bool)
     chosen[rows] = True
     chosen &= weights > 0

@@ -1,6 +1,7 @@
 """Fits to shards: the estimators' mixin and the selection of beta."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,7 +146,7 @@ class Held(NamedTuple):
         """Return targets and number of the n rows without these."""
         rest = n - len(self.rows)
         mean = (targets.mean_weight * n - float(self.weights.sum())) / rest
-        return targets._replace(mean_weight=mean, left_out=self.rows), rest
+        return replace(targets, mean_weight=mean, left_out=self.rows), rest
 
     def outputs(self, coefficients: Coefficients, gates: Gates) -> Array:
         """Return the outputs (n, C) of a network for these rows."""

@@ -2,6 +2,7 @@
 
 import copy
 import time
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
@@ -109,7 +110,7 @@ class NetworkClassifier(AccuracyMixin, ConvexNetwork):
     def _calibrate_on(self, held_out: HeldOut | None, task: Task) -> None:
         fitted: Any = copy.copy(self)
         vars(fitted).pop("_calibration", None)
-        self._calibration = DeferredCalibration(fitted, task._replace(lifted=None), held_out)
+        self._calibration = DeferredCalibration(fitted, replace(task, lifted=None), held_out)
 
     def _take_from(self, there: Self, units: Units) -> None:
         super()._take_from(there, units)
@@ -152,7 +153,7 @@ class LossChoosingClassifier(NetworkClassifier):
             return task
         assert task.classes is not None
         targets, loss = encode_labels(labels_of(task.targets), len(task.classes), "logistic")
-        logistic = task._replace(targets=targets, loss=loss)
+        logistic = replace(task, targets=targets, loss=loss)
         preferred = self._prefers_logistic(logistic)
         self.loss_ = "logistic" if preferred else "squared"
         return logistic if preferred else task

@@ -2,8 +2,8 @@
 
 import copy
 import time
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,8 @@ class WarmStart:
     state: Any = None
 
 
-class Task(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Task:
     """Checked rows, targets (n, C), their loss, the classes, weights or None if equal.
 
     Rows are dense, or CSR where the estimator takes them so. ``began`` is the start of the fit, of `time.perf_counter`.
@@ -72,7 +73,7 @@ class Task(NamedTuple):
     def in_units(self, units: Units) -> "Task":
         """Return the same data in units."""
         targets = units.targets(self.targets) if self.has_units else self.targets
-        return self._replace(X=units.rows(self.X), targets=targets)
+        return replace(self, X=units.rows(self.X), targets=targets)
 
     def loses_bound(self, result: Result[Any], beta: float | None, intercept: bool) -> bool:
         """Tell whether rounding moves the bound: by the dual norm, charged at ``beta``, or by the sum of theta."""

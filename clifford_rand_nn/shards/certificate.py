@@ -106,7 +106,7 @@ class ShardCertificate(Statement):
         targets, units = self.targets, Units(0, self.targets.exponent)
         if targets.classes is None:
             targets, network = (
-                targets._replace(offset=network.intercept),
+                replace(targets, offset=network.intercept),
                 replace(network, intercept=0 * network.intercept),
             )
         network = units.inverse().back(network)  # in whose units sums are made
@@ -123,7 +123,7 @@ class ShardCertificate(Statement):
         assert isinstance(self.scale, float)
         network, targets = network_of(claim), self.targets
         if targets.classes is None:
-            network, targets = network._replace(t=0 * network.t), targets._replace(offset=network.t)
+            network, targets = network._replace(t=0 * network.t), replace(targets, offset=network.t)
         terms = targets, claim.feature
         *sums, zero, rows = runs.sum(Verify(network, *terms, self.scale, claim.gates))
         judged = Judged(*sums).mean(self.n)

@@ -8,7 +8,7 @@ there, first without the held-out rows, so that their predictions are out-of-sam
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -128,7 +128,7 @@ class LandmarkFit:
         self.state, self.is_squared = state, targets.loss.is_quadratic
         squared = targets
         if targets.classes is not None:
-            squared = targets._replace(loss=as_loss("squared", owner).of_classes(len(targets.classes)))
+            squared = replace(targets, loss=as_loss("squared", owner).of_classes(len(targets.classes)))
         self.learn, self.held = split_sample(facts, squared, owner)
         phase("choosing on a sample of the rows")
         self.selection = select_on_sample(facts, self.learn, choices, owner)
@@ -138,7 +138,7 @@ class LandmarkFit:
         self.Z = standard.rows(self.rows.X)
         self.span, self.double = LandmarkSpan(kernel, self.Z), LandmarkRows(kernel, self.Z, standard)
         self.summed = LandmarkRows(kernel, self.Z, standard, np.float32) if self.size.single else self.double
-        self.rest = self.targets._replace(left_out=np.sort(self.held.index))
+        self.rest = replace(self.targets, left_out=np.sort(self.held.index))
         self.K = self.double.kernel(self.held.X)
         self.center_k = np.average(self.K, axis=0, weights=self.held.weights)
         self.center_y = level(self.held.targets, np.average(self.held.targets, axis=0, weights=self.held.weights))

@@ -38,7 +38,7 @@ def of_any_width(certificate: Certificate, X: Array, targets: Array, weights: Ar
     pricer = family.pricer(X)
     proof = replace(
         certificate,
-        claim=claim._replace(family=family),
+        claim=replace(claim, family=family),
         dual_point=np.ldexp(point, units.y),
         scope=pricer.scope,
         n_patterns=pricer.n_atoms,

@@ -196,27 +196,27 @@ class TrainingProgram(ConvexReLU):
         """Return the program over the patterns of another network, whose time begins now."""
         program = copy.copy(self)
         program.source, program.gates = replace(self.source, network=network), "network"
-        program.task = self.task._replace(began=time.perf_counter())
+        program.task = replace(self.task, began=time.perf_counter())
         return program
 
     def solve(self) -> Solution:
         """Fit, and compare the network with the bound of the fit."""
         task = self.task
         self._fit(None, None)
-        claim = cast(NetworkClaim, self.certificate_.claim)._replace(network=self.source.network)
+        claim = replace(cast(NetworkClaim, self.certificate_.claim), network=self.source.network)
         own = replace(self.certificate_, claim=claim)
         certificate = with_network_values(own, task.X, task.targets, task.weights)
         if self.source.claim is not None:  # the task has standardized rows, a certificate is for those that are given
-            certificate = replace(certificate, claim=claim._replace(standard=self.source.claim.standard))
+            certificate = replace(certificate, claim=replace(claim, standard=self.source.claim.standard))
         network = cast(TwoLayerNetwork, self.network_)
         return Solution(network, self.objective(network), certificate)
 
     def of_any_width(self, certificate: Certificate) -> Certificate:
         """Return a certificate of the same network against all of any width."""
         task, claim = self.task, cast(NetworkClaim, certificate.claim)
-        own = replace(certificate, claim=claim._replace(standard=None))  # the task has standardized rows
+        own = replace(certificate, claim=replace(claim, standard=None))  # the task has standardized rows
         proof = of_any_width(own, task.X, task.targets, task.weights)
-        return replace(proof, claim=cast(NetworkClaim, proof.claim)._replace(standard=claim.standard))
+        return replace(proof, claim=replace(cast(NetworkClaim, proof.claim), standard=claim.standard))
 
     def certified(self, network: TwoLayerNetwork, proofs: list[Certificate]) -> Certificate:
         """Return the certificate of another network, by the first bound that is not above its objective.
@@ -263,7 +263,7 @@ class TrainingProgram(ConvexReLU):
 
     def _with_feature(self, task: Task) -> Task:
         self.bias_feature_ = self.bias_feature
-        return task._replace(feature=self.bias_feature, lifted=with_feature(task.X, self.bias_feature))
+        return replace(task, feature=self.bias_feature, lifted=with_feature(task.X, self.bias_feature))
 
     def _in(self, units: Units) -> Any:
         scaled, back = super()._in(units), units.inverse()
@@ -305,7 +305,7 @@ class TrainingProgram(ConvexReLU):
         """Keep time, half of it at most, for the projections on all cones with which the solver ends."""
         most = np.inf if self.max_time is None else _SHARE * self.max_time
         kept = min(self._projection_seconds(task, problem.n_patterns), most)
-        return super()._solve_program(task._replace(began=task.began - kept), problem)
+        return super()._solve_program(replace(task, began=task.began - kept), problem)
 
     def _first_neurons(self, family: Family) -> Neurons:
         gates = isinstance(family.members, Gates)

@@ -1,6 +1,7 @@
 """The tuning-free network as a scikit-learn classifier."""
 
 import time
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -132,7 +133,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         if len(self.classes_) < 2:
             rule, value = "labels of at least two classes", describe(f"one class, {self.classes_.tolist()[0]!r}")
             raise fail("y", type(self).__name__, rule, value)
-        data = data._replace(targets=encode_labels(index, len(self.classes_), "squared")[0])
+        data = replace(data, targets=encode_labels(index, len(self.classes_), "squared")[0])
         began = time.perf_counter()
         left = self._train(data, self.classes_, wrong_class)
         labeled = LabeledRows.make(left.unique, index, len(self.classes_))
@@ -149,7 +150,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
     def _train_multilabel(self, data: Data, marks: NDArray[np.intp]) -> tuple[LeftOut, NDArray[Any]]:
         """Train one network for all labels, marked by 0 and 1 (n, L), each with its own probability, by squares."""
         self.classes_ = np.arange(marks.shape[1])
-        left = self._train(data._replace(targets=encode_marks(marks)), self.classes_, wrong_label)
+        left = self._train(replace(data, targets=encode_marks(marks)), self.classes_, wrong_label)
         self.calibration_ = calibration_of_each(left, marks)
         self.loss_, self.loss_scores_ = "squared", {"squared": self.calibration_.log_loss}
         return left, (np.average(marks, axis=0, weights=data.weights) > 0.5).astype(np.intp)[None]
@@ -221,7 +222,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         theta = labeled.spread(fit.dual_point, data.weights)
         message = self._keep(chosen, compared.rows[place], theta, "logistic", np.log(len(self.classes_)))
         self.support_ = self._places[labeled.first]
-        return logistic._replace(message=message)
+        return replace(logistic, message=message)
 
     def _serves(self, left: LeftOut, logistic: LeftOut, chosen: Calibration, labeled: LabeledRows) -> bool:
         """Say, by the rows that squares were judged on, whether the logistic loss is better; note both losses."""

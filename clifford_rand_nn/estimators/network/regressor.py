@@ -122,10 +122,10 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         left = self._train(data, None)
         if not is_squared:
             left = self._train_loss(data, left, units, targets, began)
-            units, data = Units(0, 0), data._replace(targets=targets)
+            units, data = Units(0, 0), replace(data, targets=targets)
         out, judged = left.outputs, left.out_of_sample
         if not units.plain:
-            self._rescale(units, data._replace(targets=targets))
+            self._rescale(units, replace(data, targets=targets))
         variance, blocks = left.variance, None
         f, own = units.level(out), None if weights is None else weights[judged]
         transform = self.target_transform_ = transform.fitted(f[judged, 0], raw[judged, 0], own)

@@ -19,7 +19,8 @@ from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.sparse_rows import merged_rows
 
 
-class Data(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Data:
     """Checked rows that count (n, d), CSR or dense, targets (n, C), weights with mean 1 and groups from 0, or None."""
 
     X: Any
@@ -138,7 +139,8 @@ class UniqueRows:
         )
 
 
-class LeftOut(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class LeftOut:
     """Out-of-sample outputs (n, C) of rows and their variance (n,).
 
     ``out_of_sample`` (n,) marks the rows that the final choice was judged on. With a learned metric these are held-out
@@ -271,5 +273,5 @@ def calibration_of_each(left: LeftOut, marks: NDArray[Any]) -> MultilabelCalibra
     calibrations = []
     for k, index in enumerate(marks.T):
         labeled = LabeledRows.make(left.unique, index.astype(np.intp), 2)
-        calibrations.append(calibration_of(left._replace(outputs=left.outputs[:, k : k + 1]), labeled, 2))
+        calibrations.append(calibration_of(replace(left, outputs=left.outputs[:, k : k + 1]), labeled, 2))
     return MultilabelCalibration(tuple(calibrations))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -182,7 +183,7 @@ def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float | 
         K, learn = double.kernel(X[n - held :]), slice(0, n - held)
         center_k = K.mean(axis=0)
         center_y = np.average(problem.targets[learn], axis=0, weights=problem.weights[learn])
-        sums = engine.sum(NormalSum(rows, targets._replace(left_out=np.arange(n - held, n)), center_k, center_y))
+        sums = engine.sum(NormalSum(rows, replace(targets, left_out=np.arange(n - held, n)), center_k, center_y))
         normal = Normal(span, sums, center_k, center_y)
         del sums
         radii = np.array([n * beta]) if beta is not None else RADII * diagonal

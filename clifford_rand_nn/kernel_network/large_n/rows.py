@@ -1,8 +1,7 @@
 """Kernel regression for many rows: the whole problem as long as time and memory allow, a stated part of it beyond."""
 
 import time
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,7 +44,8 @@ _MOST_LANDMARKS = 2500  # of a preconditioner, whose features are most of the me
 _MOST_SPANNING = 8000  # where functions are those of their span
 
 
-class Way(NamedTuple):
+@dataclass(frozen=True)
+class Way:
     """A way to solve, what it is expected to take, and why it was chosen."""
 
     name: str
@@ -94,7 +94,7 @@ def choose(n: int, width: int, outputs: int, max_time: float | None = None, max_
     seconds = PATIENCE if max_time is None else max_time
     pace = 1.0 if max_time is None else slowdown()  # without a limit nothing depends on the machine
     ways = estimates(n, width, outputs, most, seconds / pace)
-    ways = {name: way._replace(seconds=pace * way.seconds) for name, way in ways.items()}
+    ways = {name: replace(way, seconds=pace * way.seconds) for name, way in ways.items()}
     fitting = [ways[name] for name in WAYS if ways[name].bytes <= most]
     if not fitting:
         needed = f"at least {quantity(min(way.bytes for way in ways.values()))} for {n} rows"
@@ -109,12 +109,12 @@ def choose(n: int, width: int, outputs: int, max_time: float | None = None, max_
         f"n = {n}, {width} features, {outputs} outputs, limits {seconds:.4g} s and {quantity(most)}; expected: {about}"
     )
     if ways["factor"] in quick and ways["factor"].seconds <= _PROMPT:
-        return ways["factor"]._replace(reason=about)
+        return replace(ways["factor"], reason=about)
     if quick:
-        return min(quick, key=lambda way: way.seconds)._replace(reason=about)
+        return replace(min(quick, key=lambda way: way.seconds), reason=about)
     if fitting[-1].name == "landmarks":
-        return fitting[-1]._replace(reason=f"{about}; only landmarks keep to the limits")
-    return min(whole, key=lambda way: way.seconds)._replace(reason=about)
+        return replace(fitting[-1], reason=f"{about}; only landmarks keep to the limits")
+    return replace(min(whole, key=lambda way: way.seconds), reason=about)
 
 
 TOL = 1e-3  # relative gap: predictions are then within sqrt(2 tol × objective) of the optimum's, in the mean

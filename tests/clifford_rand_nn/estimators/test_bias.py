@@ -90,11 +90,11 @@ def test_certificates_hold_and_notice_a_bias_that_is_charged_less(family, y):
     assert proof.verify(X, y).relative_gap <= 2e-8 + 1e-12
     claim = proof.claim
     if isinstance(claim, GatedClaim):
-        wider: Claim = claim._replace(feature=2 * C)
+        wider: Claim = replace(claim, feature=2 * C)
     elif isinstance(claim.family.members, Neurons):  # their norms are those of the old feature
         return
     else:
-        wider = claim._replace(family=replace(claim.family, feature=2 * C))
+        wider = replace(claim, family=replace(claim.family, feature=2 * C))
     other = replace(proof, claim=wider, objective=np.nan).verify(X, y)
     assert other.lower_bound < proof.lower_bound - 1e-5
 

@@ -183,7 +183,7 @@ def test_a_network_below_its_bound_is_an_error():
     best = ConvexReLURegressor(**ALL, beta=1e-3, bias="free").fit(rows, y).certificate_
     assert best.objective < 0.93 * few.lower_bound  # of another family, so that the bound is none for it
     with pytest.raises(ArgumentError, match=r"no network is below the bound .* by more than .*Got an objective of"):
-        replace(few, claim=few.claim._replace(network=best.claim.network)).verify(rows, y)
+        replace(few, claim=replace(few.claim, network=best.claim.network)).verify(rows, y)
     assert gap_above(1.0, 1.0 + 1e-9, 1.0) == 0.0
     with pytest.raises(ArithmeticError, match=r"above the objective 0\.93 by more than rounding"):
         gap_above(0.93, 1.0, 1.0)

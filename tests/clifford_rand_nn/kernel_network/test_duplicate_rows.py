@@ -1,5 +1,7 @@
 """Leave-one-out of duplicate rows: by refits row by row; repeated rows and groups stay left out together."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -108,7 +110,7 @@ def test_repeated_rows_are_left_out_together():
 def test_groups_are_left_out_as_a_whole():
     data = _data("none")
     groups = np.arange(len(data.X)) % 7
-    assert UniqueRows.of(data._replace(groups=groups)).share is None
+    assert UniqueRows.of(replace(data, groups=groups)).share is None
     assert UniqueRows.of(data).share is not None
 
 

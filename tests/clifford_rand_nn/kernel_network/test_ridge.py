@@ -296,7 +296,7 @@ def test_a_certificate_of_other_coefficients_says_so():
     model = GatedReLUClassifier(beta=1e-3, penalty="ridge", random_state=0, bias=True).fit(X, y)
     proof = model.certificate_
     worse = proof.claim.coefficients._replace(coef=1.1 * proof.claim.coefficients.coef)
-    found = replace(proof, claim=proof.claim._replace(coefficients=worse)).verify(X, y)
+    found = replace(proof, claim=replace(proof.claim, coefficients=worse)).verify(X, y)
     assert found.relative_gap > 1e-3
     found = replace(proof, dual_point=2 * proof.dual_point).verify(X, y)
     assert found.lower_bound < proof.lower_bound

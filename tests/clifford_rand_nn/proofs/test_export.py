@@ -153,7 +153,7 @@ def test_a_network_far_below_a_bound_is_not_of_its_family():
         for size in (3, None)
     )
     assert whole.objective < 0.99 * sampled.lower_bound
-    swapped = replace(sampled, claim=sampled.claim._replace(network=whole.claim.network, standard=None))
+    swapped = replace(sampled, claim=replace(sampled.claim, network=whole.claim.network, standard=None))
     rows = sampled.claim.rows(X)  # as the sampled planes take them
     with pytest.raises(ArithmeticError, match="the bound is above the objective"):
         exact_proof(swapped, rows, y[:, None], np.ones(len(X)))

@@ -179,7 +179,7 @@ def test_what_has_no_proof_is_refused(tmp_path):
     certificate = nn.ConvexNetworkRegressor().fit(X, y).certificate_
     with pytest.raises(ValueError, match="29 unique rows"):
         certificate.export(tmp_path / "proof.json", X, y, max_operations=1000)
-    spanned = replace(certificate, claim=certificate.claim._replace(landmarks=True))
+    spanned = replace(certificate, claim=replace(certificate.claim, landmarks=True))
     with pytest.raises(ValueError, match="landmarks"):
         spanned.export(tmp_path / "proof.json", X, y)
     moved = replace(certificate.claim.network, rows=certificate.claim.network.rows + 1e-9)

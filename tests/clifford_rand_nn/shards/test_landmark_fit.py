@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -121,7 +122,7 @@ def test_held_out_rows_are_in_no_normal_equation():
     targets, every, held = Targets(as_loss("squared", "t"), None), np.arange(len(X)), np.array([3, 40, 41, 299])
 
     def sums(some, left_out):
-        term = NormalSum(landmarks, targets._replace(left_out=left_out.astype(int)), np.zeros(landmarks.m), np.zeros(1))
+        term = NormalSum(landmarks, replace(targets, left_out=left_out.astype(int)), np.zeros(landmarks.m), np.zeros(1))
         return term.of(Block(X[some], y[some], w[some], 0), ())
 
     for whole, part, rest in zip(sums(every, every[:0]), sums(held, every[:0]), sums(every, held), strict=True):

@@ -98,7 +98,7 @@ def test_one_pass_checks_the_certificate(case):
     assert again.lower_bound >= certificate.lower_bound - 1e-9 * certificate.objective
     assert again.relative_gap <= 1e-3
     for factor in (0.3, 1.2, 3.0):  # whatever is claimed, a bound above the optimum does not come out
-        wrong = claim._replace(coefficients=claim.coefficients._replace(coef=factor * claim.coefficients.coef))
+        wrong = replace(claim, coefficients=claim.coefficients._replace(coef=factor * claim.coefficients.coef))
         bound = replace(certificate, claim=wrong, scale=1.0, lower_bound=9.0).verify(shards).lower_bound
         assert bound <= exact.result_.objective * (1 + 1e-9)
     kind, _, outputs = CASES[case]
@@ -325,7 +325,7 @@ def test_held_out_rows_count_nowhere():
     network = Network(np.random.default_rng(0).standard_normal((5, len(gates), 1)), np.ones(1))
     targets, sums = Targets(as_loss("logistic", "test"), np.unique(y)), []
     for shards, marked in (
-        (shards_of(X, y), targets._replace(left_out=out)),
+        (shards_of(X, y), replace(targets, left_out=out)),
         (Shards([X[kept]], [y[kept]]), targets),
     ):
         with LocalEngine(shards) as engine:
