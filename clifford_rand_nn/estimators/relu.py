@@ -14,15 +14,10 @@ from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import as_loss, loss_lines
 from clifford_rand_nn.estimators.gate_families import GatedFamily
 from clifford_rand_nn.estimators.relu_selection import (
-    Judge,
-    Program,
+    ReLUSelection,
     at_least,
     columns_seconds,
-    expected_beta,
     first_neurons,
-    judge_of,
-    linear_coefficients,
-    linear_weight,
     program_seconds,
 )
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
@@ -30,10 +25,7 @@ from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gates.enumeration import central_count
 from clifford_rand_nn.gates.hyperplanes import (
     ActivationPatterns,
-    Gates,
     activation_patterns,
-    fitted_gates,
-    planes_of,
     with_fitted,
 )
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
@@ -60,7 +52,7 @@ _PRICED = 2000  # patterns, of which column generation prices as many as it need
 _NUMBERS = 8  # for each entry of the columns, at the peak of a fit
 
 
-class ConvexReLU(GatedFamily):
+class ConvexReLU(ReLUSelection, GatedFamily):
     r"""Parameters and training; `ConvexReLUClassifier` and `ConvexReLURegressor` add what targets need.
 
     .. math:: \min_{U,b,t}\ \frac1n\sum_j\ell\Big(\sum_iD_{i,jj}\big(x_j^T(U_i-U_i')+b_i-b_i'\big)+t,\ y_j\Big)
@@ -122,9 +114,7 @@ class ConvexReLU(GatedFamily):
 
     linear: bool | str = "auto"
 
-    _weight = cast(float | None, None)  # of the squared norm of the linear model
     _pivot = cast(float | None, None)  # the beta that is tried first
-    _judge = cast(Judge | None, None)  # the network that stands for this one while beta is chosen
     _penalties = tuple(RELU_PENALTIES)
     _solvers = ("auto", "column_generation", "interior_point", "augmented_lagrangian", "cvxpy")
 
@@ -135,7 +125,7 @@ class ConvexReLU(GatedFamily):
 
     def _task_patterns(self, task: Task) -> ActivationPatterns:
         """Distinct patterns, and a gate of each; first those of linear models, where they are wanted."""
-        if isinstance(self._judge, Program):
+        if self._judge == "program":
             note = f"0 of {self.n_gates:,} gates: beside so many columns they add nothing to a linear model"
             return activation_patterns(task.X, replace(self._planes(task), notes=(note,)))
         sampled = self._gate_patterns(task.X, task.targets)
@@ -165,34 +155,20 @@ class ConvexReLU(GatedFamily):
         trained = Estimate(_TAKEN * self._expected(task, P), _NUMBERS * 8.0 * work)
         return Estimate(_JUDGED * work + _EACH, trained.bytes), trained
 
-    @property
-    def _linear(self) -> bool:
-        return self._chosen and self._samples if self.linear == "auto" else bool(self.linear)
-
-    def _quadratic(self, task: Task) -> bool:
-        return as_loss(task.loss, type(self).__name__, self._own_delta).is_quadratic
-
     def _settled(self, task: Task) -> Task:
         task = super()._settled(task)
         self._weight, self._judge, self._pivot = None, None, None
         if self._linear and not self._exhaustive and not self._quadratic(task):
-            self._weight = linear_weight(self, task)
+            self._weight = self._linear_weight(task)
             if self._chosen:
-                self._pivot = expected_beta(self, task, self._weight) or None
+                self._pivot = self._expected_beta(task, self._weight) or None
         if self._chosen and self.penalty == "group_l2" and not self._exhaustive:
-            self._judge = judge_of(self, task, self._quadratic(task))
+            self._set_judge(task)
         return task
 
     def _prefers_logistic(self, task: Task) -> bool:
         """Where beta is chosen and gates are sampled: cones take the time, whatever the loss."""
         return self._chosen and self._samples
-
-    def _planes(self, task: Task) -> Gates:
-        """Both sides of the planes of a linear model: least squares, or that of another loss with its own weight."""
-        if self._quadratic(task):
-            return fitted_gates(task.X, task.targets, self._offset, task.weights)
-        weight = linear_weight(self, task) if self._weight is None else self._weight
-        return planes_of(task.X, linear_coefficients(self, task, weight), self._offset, task.weights)
 
     def _shares(self) -> Array:
         if self._pivot is None:
@@ -204,14 +180,14 @@ class ConvexReLU(GatedFamily):
         """Judge a network that stands for this one, where gates are sampled and the norms are its own."""
         if self._judge is None:
             return super()._judged(task, warm, X)
-        return self._judge.judged(self, task, warm, X)
+        return self._judge_outputs(task, warm, X)
 
     def _expected(self, task: Task, n_patterns: int) -> float:
         outputs = task.targets.shape[1] - (not as_loss(task.loss, type(self).__name__, self._own_delta).separable)
         n, d = task.rows.shape
         if self._by_columns(task.targets):
             return columns_seconds(n, d, outputs, n_patterns)
-        return program_seconds(n, d, n_patterns, isinstance(self._judge, Program))
+        return program_seconds(n, d, n_patterns, self._judge == "program")
 
     def _ask_for_limits(self, task: Task, n_patterns: int) -> None:
         """Refuse to begin what takes long by itself, where no limit was given."""
@@ -226,7 +202,7 @@ class ConvexReLU(GatedFamily):
         if self._judge is None:
             return super()._top(task)
         self._ask_for_limits(task, self._task_patterns(task).patterns.shape[1])
-        return self._judge.top(self, task) if self._pivot is None else self._pivot
+        return self._judge_top(task) if self._pivot is None else self._pivot
 
     def _train(self, task: Task, warm: WarmStart | None) -> None:
         X, targets = task.X, task.targets
@@ -321,7 +297,7 @@ class ConvexReLU(GatedFamily):
     def _solve_program(self, task: Task, problem: ConvexReLUProblem) -> Result[Any]:
         method: Any = "cvxpy"
         if self.solver != "cvxpy":
-            suits = self.solver == "auto" and not isinstance(self._judge, Program) and ConeInteriorPoint.suits(problem)
+            suits = self.solver == "auto" and self._judge != "program" and ConeInteriorPoint.suits(problem)
             small = self.solver == "interior_point" or suits
             method = ConeInteriorPoint if small else AugmentedLagrangian
         result: Result[Any] = self._limited(method, task).solve(problem)

@@ -4,8 +4,8 @@ Cones decide which. Where columns are few beside rows, a cone is thin: its neuro
 itself, and a network of these alone is near. Where they are many it holds little back, and a gated network is near.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.held_out import chosen_beta
 from clifford_rand_nn.estimators.task import Task, WarmStart
-from clifford_rand_nn.gates.hyperplanes import Gates, gates_without_incidence
+from clifford_rand_nn.gates.hyperplanes import Gates, fitted_gates, gates_without_incidence, planes_of
 from clifford_rand_nn.networks import gated_predictions, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
@@ -36,104 +36,143 @@ _THIN = 0.5  # columns a row up to which the gates' own neurons stand for all of
 _STARTING_NEURONS = 200  # where time is short: their weights take some hundredths of a second
 _OWN = 1e-3  # relative gap of the weights of the gates' own neurons
 _TOL = 1e-3  # relative gap of the program, whose first digits take a small part of the time
+_LINEAR_TOL = 1e-4  # relative gap of a model that is only judged
+# From the middle, where time is short. On wine, 63 rows, every power of four beyond is better by what says nothing.
+_POWERS = (4, 3, 5, 2, 6, 1, 7, 8, 9)
+_TIGHT = 1e-12  # of the one that is taken, so that neither the order of the rows nor copies of them turn a plane
 
 
-class Judge(Protocol):
-    """A network that is cheaper to train."""
+class ReLUSelection:
+    """The part of `ConvexReLU` by which beta is selected: networks that stand for it, and the linear model of its loss.
 
-    def top(self, owner: Any, task: Task) -> float:
-        """Return the beta of which those that are tried are shares."""
+    ``_judge`` is the network that stands for this one, None for itself. "gated": the gated network at ``_factor`` times
+    beta: its units are not held to cones, so they bend at less. "program": the network itself to its first digits, by
+    the method for many columns. "neurons": the weights of the gates' own neurons alone, the network that column
+    generation begins with.
+    """
 
-    def judged(self, owner: Any, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
-        """Train it at ``owner.beta_``; return its outputs for X, and how many neurons it has."""
+    _judge = cast(str | None, None)
+    _factor = 1.0
+    _weight = cast(float | None, None)  # of the squared norm of the linear model
 
+    @property
+    def _linear(self: Any) -> bool:
+        return self._chosen and self._samples if self.linear == "auto" else bool(self.linear)
 
-def judge_of(owner: Any, task: Task, quadratic: bool) -> Judge:
-    """Return the network that stands for an estimator with planes of linear models among sampled gates, or without."""
-    n, d = task.rows.shape
-    if owner._linear and owner.solver == "auto" and not quadratic:
-        if task.targets.shape[1] == 1 and d >= _WIDE * n:
-            return Program()
-        if task.targets.shape[1] > 1 and d <= _THIN * n:
-            return OwnNeurons()
-    return Gated(float(np.clip(n / d, _CLOSER, _DEARER)) if owner._linear and not quadratic else _DEARER)
+    def _set_judge(self: Any, task: Task) -> None:
+        """Take the network that stands for this one: planes of linear models count, that are no least squares."""
+        (n, d), outputs, linear = task.rows.shape, task.targets.shape[1], self._linear and not self._quadratic(task)
+        self._judge, self._factor = "gated", float(np.clip(n / d, _CLOSER, _DEARER)) if linear else _DEARER
+        if linear and self.solver == "auto" and outputs == 1 and d >= _WIDE * n:
+            self._judge = "program"
+        elif linear and self.solver == "auto" and outputs > 1 and d <= _THIN * n:
+            self._judge = "neurons"
 
+    def _judge_top(self: Any, task: Task) -> float:
+        """Return the beta of which those that are tried are shares: that of the network that stands for this one."""
+        if self._judge == "neurons":
+            return float(self._problem_of_neurons(task)[1].beta_max())
+        patterns = self._task_patterns(task).patterns
+        if self._judge == "gated":
+            return float(self._gated_problem(task, patterns).beta_max()) / float(self._factor)
+        self.beta_ = 1.0  # a problem has one; this is ignored
+        return float(self._problem(task, patterns).beta_max())
 
-@dataclass(frozen=True)
-class Gated:
-    """The gated network at ``factor`` times beta: its units are not held to cones, so they bend at less."""
-
-    factor: float
-
-    def top(self, owner: Any, task: Task) -> float:
-        """Return that of the gated network."""
-        return float(self._problem(owner, task, owner._task_patterns(task).patterns).beta_max()) / self.factor
-
-    def judged(self, owner: Any, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
-        """Start from the solution of the last beta."""
+    def _judge_outputs(self: Any, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
+        """Train the network that stands for this one from that of the last beta; return outputs for X and neurons."""
+        if self._judge == "gated":
+            return cast(tuple[Array, float], self._gated_outputs(task, warm, X))
+        if self._judge == "neurons":
+            return cast(tuple[Array, float], self._outputs_of_neurons(task, warm, X))
         if warm.state is None:
-            patterns, gates = owner._task_patterns(task)
-            warm.state = gates, self._problem(owner, task, patterns), None, []
+            warm.state = self._problem(task, self._task_patterns(task).patterns), None
+        problem, start = warm.state
+        problem.beta = self.beta_
+        result = unless_interrupted(self._limited(AugmentedLagrangian, task, tol=_TOL).solve(problem, start))
+        warm.state = problem, result.coefficients
+        network = without_feature(balanced_relu(result.coefficients, problem.p), task.feature)
+        return np.asarray(network.predict(X)).reshape(len(X), -1), network.n_neurons
+
+    def _gated_outputs(self: Any, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
+        if warm.state is None:
+            patterns, gates = self._task_patterns(task)
+            warm.state = gates, self._gated_problem(task, patterns), None, []
         gates, problem, start, kernel = warm.state
-        problem.penalty.beta = self.factor * owner.beta_
-        result = unless_interrupted(owner._limited(AutoSolver, task).solve(problem, start, kernel))
+        problem.penalty.beta = self._factor * self.beta_
+        result = unless_interrupted(self._limited(AutoSolver, task).solve(problem, start, kernel))
         warm.state = gates, problem, problem.point(result.coefficients), kernel
         coefficients = without_feature(result.coefficients, task.feature)
         norms = np.linalg.norm(coefficients.coef, axis=(0, 2))
         return gated_predictions(X, gates, coefficients), int(np.count_nonzero(norms))
 
-    @staticmethod
-    def _problem(owner: Any, task: Task, patterns: Any) -> GatedReLUProblem:
-        options = {"bias": owner._free_bias, **owner._options(task)}
+    def _gated_problem(self: Any, task: Task, patterns: Any) -> GatedReLUProblem:
+        options = {"bias": self._free_bias, **self._options(task)}
         return GatedReLUProblem(task.rows, task.targets, patterns, 1.0, **options)
 
-
-@dataclass(frozen=True)
-class Program:
-    """The network itself to its first digits, by the method for many columns."""
-
-    def top(self, owner: Any, task: Task) -> float:
-        """Return that of the convex program."""
-        owner.beta_ = 1.0  # a problem has one; this is ignored
-        return float(owner._problem(task, owner._task_patterns(task).patterns).beta_max())
-
-    def judged(self, owner: Any, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
-        """Start from the solution of the last beta."""
+    def _outputs_of_neurons(self: Any, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
         if warm.state is None:
-            warm.state = owner._problem(task, owner._task_patterns(task).patterns), None
-        problem, start = warm.state
-        problem.beta = owner.beta_
-        result = unless_interrupted(owner._limited(AugmentedLagrangian, task, tol=_TOL).solve(problem, start))
-        warm.state = problem, result.coefficients
-        network = without_feature(balanced_relu(result.coefficients, problem.p), task.feature)
-        return np.asarray(network.predict(X)).reshape(len(X), -1), network.n_neurons
-
-
-@dataclass(frozen=True)
-class OwnNeurons:
-    """The weights of the gates' own neurons alone, the network that column generation begins with."""
-
-    def top(self, owner: Any, task: Task) -> float:
-        """Return that of their Lasso."""
-        return self._problem(owner, task)[1].beta_max()
-
-    def judged(self, owner: Any, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
-        """Start from the solution of the last beta."""
-        if warm.state is None:
-            warm.state = *self._problem(owner, task), None
+            warm.state = *self._problem_of_neurons(task), None
         neurons, problem, start = warm.state
-        problem.beta = owner.beta_
-        limits = owner._limited(AutoSolver, task)
+        problem.beta = self.beta_
+        limits = self._limited(AutoSolver, task)
         result = unless_interrupted(solved_master(problem, start, limits.tol, limits.max_time))
         columns, values, intercept = result.coefficients
         warm.state = neurons, problem, result.coefficients
         rows = with_feature(X, task.feature)
         return neurons.take(columns).columns(rows) @ values + intercept, int(np.count_nonzero(values.any(axis=1)))
 
-    @staticmethod
-    def _problem(owner: Any, task: Task) -> tuple[Neurons, LassoProblem]:
-        neurons = own_neurons(owner._candidates(task)[1])
-        return neurons, LassoProblem(neurons.columns(task.rows), task.targets, 1.0, **owner._options(task))
+    def _problem_of_neurons(self: Any, task: Task) -> tuple[Neurons, LassoProblem]:
+        neurons = own_neurons(self._candidates(task)[1])
+        return neurons, LassoProblem(neurons.columns(task.rows), task.targets, 1.0, **self._options(task))
+
+    # ---- linear models
+
+    def _quadratic(self: Any, task: Task) -> bool:
+        return as_loss(task.loss, type(self).__name__, self._own_delta).is_quadratic
+
+    def _planes(self: Any, task: Task) -> Gates:
+        """Both sides of the planes of a linear model: least squares, or that of another loss with its own weight."""
+        if self._quadratic(task):
+            return fitted_gates(task.X, task.targets, self._offset, task.weights)
+        weight = self._linear_weight(task) if self._weight is None else self._weight
+        return planes_of(task.X, self._linear_coefficients(task, weight), self._offset, task.weights)
+
+    def _linear_weight(self: Any, task: Task) -> float:
+        """Return the weight of the squared norm of the linear model that does best on held-out rows."""
+        return chosen_beta(self._linear_model(task), task)[0]
+
+    def _linear_coefficients(self: Any, task: Task, weight: float) -> Array:
+        r"""Return W (d, C) of the linear model :math:`xW+c` of the loss, biases and intercept.
+
+        .. math:: \min_{W,c}\ \frac1n\sum_i\omega_i\ell(x_iW+c, y_i)+\frac\lambda2||W||_F^2
+        """
+        always = np.ones((len(task.X), 1), dtype=bool)
+        options = {"bias": self._free_bias, **self._options(task)}
+        problem = GatedRidgeProblem(task.rows, task.targets, always, weight, **options)
+        solver = AutoSolver(tol=_TIGHT, max_memory=self.max_memory)  # whatever the time
+        result = unless_interrupted(solver.solve(problem))
+        return np.asarray(without_feature(result.coefficients, task.feature).coef[:, 0].T)
+
+    def _expected_beta(self: Any, task: Task, weight: float) -> float:
+        r"""Return the beta at which norms hold two neurons of a plane where half the squared norm holds the model.
+
+        The neurons (z)₊ and -(-z)₊ of :math:`z=x\cdot w` cost :math:`2\beta||w||`, whose slope along w is that of
+        :math:`\frac\lambda2||w||^2` for :math:`\beta=\lambda||w||/2`; the root mean square over the outputs is taken.
+        """
+        lengths = np.linalg.norm(self._linear_coefficients(task, weight), axis=0)
+        return float(weight * np.sqrt(np.mean(lengths**2)) / 2)
+
+    def _linear_model(self: Any, task: Task) -> Any:
+        """Return the gated estimator, with squared norms, whose one gate is on everywhere."""
+        kind: Any = _LinearRegressor if task.classes is None else _LinearClassifier
+        options = {name: getattr(self, name) for name in ("bias", "fit_intercept", "max_time", "max_memory")}
+        if task.classes is None:
+            options["huber_delta"] = self.huber_delta
+        always = gates_without_incidence(np.zeros((task.X.shape[1], 1)), np.ones(1), "given")
+        loss = "logistic" if self.loss == "auto" else self.loss
+        model = kind(penalty="ridge", gates=always, loss=loss, tol=_LINEAR_TOL, random_state=0, **options)
+        model.loss_, model.bias_feature_ = loss, task.feature
+        return model
 
 
 def first_neurons(family: Family) -> Neurons | None:
@@ -210,55 +249,10 @@ def columns_seconds(n: int, d: int, outputs: int, n_patterns: int) -> float:
     return float(n_patterns * pattern + _ROUNDS * (_MASTER[0] + _MASTER[1] * n * outputs))
 
 
-_LINEAR_TOL = 1e-4  # relative gap of a model that is only judged
-# From the middle, where time is short. On wine, 63 rows, every power of four beyond is better by what says nothing.
-_POWERS = (4, 3, 5, 2, 6, 1, 7, 8, 9)
-_TIGHT = 1e-12  # of the one that is taken, so that neither the order of the rows nor copies of them turn a plane
-
-
-def linear_weight(owner: Any, task: Task) -> float:
-    """Return the weight of the squared norm of the linear model that does best on held-out rows."""
-    return chosen_beta(_model(owner, task), task)[0]
-
-
-def linear_coefficients(owner: Any, task: Task, weight: float) -> Array:
-    r"""Return W (d, C) of the linear model :math:`xW+c` of an estimator's loss, biases and intercept.
-
-    .. math:: \min_{W,c}\ \frac1n\sum_i\omega_i\ell(x_iW+c, y_i)+\frac\lambda2||W||_F^2
-    """
-    always = np.ones((len(task.X), 1), dtype=bool)
-    problem = GatedRidgeProblem(task.rows, task.targets, always, weight, bias=owner._free_bias, **owner._options(task))
-    solver = AutoSolver(tol=_TIGHT, max_memory=owner.max_memory)  # whatever the time
-    result = unless_interrupted(solver.solve(problem))
-    return np.asarray(without_feature(result.coefficients, task.feature).coef[:, 0].T)
-
-
-def expected_beta(owner: Any, task: Task, weight: float) -> float:
-    r"""Return the beta at which norms hold two neurons of a plane where half the squared norm holds the linear model.
-
-    The neurons (z)₊ and -(-z)₊ of :math:`z=x\cdot w` cost :math:`2\beta||w||`, whose slope along w is that of
-    :math:`\frac\lambda2||w||^2` for :math:`\beta=\lambda||w||/2`; the root mean square over the outputs is taken.
-    """
-    lengths = np.linalg.norm(linear_coefficients(owner, task, weight), axis=0)
-    return float(weight * np.sqrt(np.mean(lengths**2)) / 2)
-
-
-def _model(owner: Any, task: Task) -> Any:
-    """Return the gated estimator, with squared norms, whose one gate is on everywhere."""
-    d = task.X.shape[1]
-    kind: Any = _LinearRegressor if task.classes is None else _LinearClassifier
-    options = {name: getattr(owner, name) for name in ("bias", "fit_intercept", "max_time", "max_memory")}
-    always = gates_without_incidence(np.zeros((d, 1)), np.ones(1), "given")
-    loss = "logistic" if owner.loss == "auto" else owner.loss
-    model = kind(penalty="ridge", gates=always, loss=loss, tol=_LINEAR_TOL, random_state=0, **options)
-    if task.classes is None:
-        model.huber_delta = owner.huber_delta
-    model.loss_, model._sample_weight, model.bias_feature_ = loss, None, task.feature
-    return model
-
-
 class _Traced:
     """The first weight is the largest eigenvalue that there can be; weights of rows are so many copies."""
+
+    _sample_weight: Array | None = None
 
     def _warn(self, message: str, level: int) -> None:
         """Say nothing: the owner has the same limits, and warns of them."""
