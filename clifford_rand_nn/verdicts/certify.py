@@ -9,7 +9,8 @@ from clifford_rand._typing import ArrayLike
 from clifford_rand.print_options import html_table
 from clifford_rand_nn._records import show_options
 from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.verdicts.program import OPTIONS, TrainingProgram, VerdictSettings
+from clifford_rand_nn.verdicts.program import TrainingProgram
+from clifford_rand_nn.verdicts.settings import OPTIONS, VerdictSettings
 
 _ROUNDING = 1e-9  # a share below it is rounding noise
 

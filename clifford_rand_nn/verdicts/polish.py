@@ -17,7 +17,8 @@ from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.lasso.working_set import solved_master
 from clifford_rand_nn.verdicts.certify import verdict_of
 from clifford_rand_nn.verdicts.foreign_networks import read_network
-from clifford_rand_nn.verdicts.program import OPTIONS, Solution, TrainingProgram, VerdictSettings
+from clifford_rand_nn.verdicts.program import Solution, TrainingProgram
+from clifford_rand_nn.verdicts.settings import OPTIONS, VerdictSettings
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -3,7 +3,7 @@
 import copy
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -50,6 +50,7 @@ from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.sparse_rows import with_feature
 from clifford_rand_nn.verdicts.any_width import of_any_width
 from clifford_rand_nn.verdicts.foreign_networks import ForeignNetwork, read_network
+from clifford_rand_nn.verdicts.settings import VerdictSettings
 from clifford_rand_nn.verdicts.targets import targets_of
 
 _SHARE = 0.5  # of max_time, which the expected time of sampled patterns, or of all patterns, may take
@@ -58,60 +59,6 @@ _FEWER_DIGITS = 0.2  # of the time of a fit to 1e-6 that one to 1e-3 takes, meas
 _COLUMNS, _ROUNDS = 2e7, 20  # rows times columns of a dictionary that are priced in a second; of column generation
 _SEARCHED = 4  # columns in which branch and bound takes 20 s to 1e-3, for 200 rows; it is late by 5 % for 5 and 60
 _LONG = 0.5  # s of projections on all cones, beyond which the augmented Lagrangian has the better bound (n=2000, d=71)
-
-OPTIONS = """
-loss : str or None
-    "squared", "huber", "log_cosh", "logistic" (the softmax cross-entropy for several classes), "squared_hinge" or
-    "softmax"; None for that of the MLP or the estimator.
-beta : float > 0 or None
-    For SGD with the mean loss it is ``weight_decay``. None: that of the estimator, or of the MLP's steps, ``alpha``
-    over the batch size, which is n for L-BFGS. AdamW's decay is not a penalty: its strength depends on the learning
-    rate and on Adam's scaling.
-penalty : {"group_l2", "group_l1"} or None
-    p = 2, also for None, or 1.
-bias : {"penalized", "free", False} or None
-    "penalized": the norm is that of :math:`(W_j, b_j/c)`, as weight decay charges biases, too. "free": no penalty, as
-    in scikit-learn's MLP. False: neurons have none. None: as the estimator says, "free" for an MLP, False for a layer
-    without biases, else "penalized". The output's bias is never penalized.
-bias_feature : float or None
-    c, 1 unless it is given or the estimator's.
-fit_intercept : bool or None
-    Whether the output has a bias; None for what the network has.
-huber_delta : float or None
-    Of "huber" and "log_cosh", 1 if None.
-sample_weight : (n,) array or None
-gates : "auto", "network", "exhaustive", Gates or (directions (d, m), offsets (m,))
-    "auto": every neuron, where all can be priced in half of ``max_time``; else those of the activation patterns of the
-    network, of linear models, and of as many sampled hyperplanes as time allows, and for `certify` beside them every
-    neuron by a relaxation. "network": of the network's patterns
-    alone. "exhaustive": every neuron. Gates: of their patterns and the network's.
-n_gates : int
-    At most so many sampled patterns.
-tol : float > 0
-    Relative gap to which the convex program is solved.
-max_time : float or None
-    Seconds for the program, which proves a bound wherever it ends; `polish` may solve two.
-random_state : int, Generator or None
-"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class VerdictSettings:
-    """Options of `certify` and `polish`: see `OPTIONS`."""
-
-    loss: Any = None
-    beta: Any = None
-    penalty: Any = None
-    bias: Any = None
-    bias_feature: Any = None
-    fit_intercept: Any = None
-    huber_delta: Any = None
-    sample_weight: ArrayLike | None = None
-    gates: Any = "auto"
-    n_gates: int = 50
-    tol: float = 1e-3
-    max_time: float | None = 30.0
-    random_state: Any = 0
 
 
 class Solution(NamedTuple):
@@ -148,26 +95,31 @@ class TrainingProgram(ConvexReLU):
         sample_weight, delta = values.pop("sample_weight"), values["huber_delta"]
         values["huber_delta"] = 1.0 if delta is None else delta
         program: TrainingProgram = type(owner, (cls,), {})(**values)  # whose errors name the function
+        program.source = source
+        program._set_task(X, y, sample_weight, began)
+        program.task.datafit(owner, delta)  # which checks the targets
+        return program
+
+    def _set_task(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, began: float) -> None:
+        owner, source = type(self).__name__, self.source
         data = np.ascontiguousarray(as_rows(X.toarray() if hasattr(X, "toarray") else X, owner))
         check_size(data, "X", owner)
         d, outputs = source.network.W1.shape[1], len(source.network.b2)
         if data.shape[1] != d:
             raise fail("X", owner, f"of shape (n, {d}), as the network takes them", describe(f"shape {data.shape}"))
-        if program.loss is None:
+        if self.loss is None:
             names = ", ".join(map(repr, LOSSES))
             raise fail("loss", owner, f"one of {names}", None, "It is what the network was trained for.")
         data = data if source.claim is None else source.claim.rows(data)
-        targets, loss, classes = targets_of(y, len(data), outputs, program.loss, source.classes, owner)
-        data, targets, weights = program._weighted_rows(data, targets, sample_weight)
-        if program.beta is None and source.decay is not None:
+        targets, loss, classes = targets_of(y, len(data), outputs, self.loss, source.classes, owner)
+        data, targets, weights = self._weighted_rows(data, targets, sample_weight)
+        if self.beta is None and source.decay is not None:
             alpha, batch = source.decay
-            every = 1.0 if program._sample_weight is None else np.mean(program._sample_weight)
-            program.beta = alpha / (min(batch or len(data), len(data)) * every)
-        program.source, program.n_features_in_ = source, d
-        program._check_parameters()
-        program.task = program._with_feature(Task(data, targets, loss, classes, weights, began))
-        program.task.datafit(owner, delta)  # which checks the targets
-        return program
+            every = 1.0 if self._sample_weight is None else np.mean(self._sample_weight)
+            self.beta = alpha / (min(batch or len(data), len(data)) * every)
+        self.n_features_in_ = d
+        self._check_parameters()
+        self.task = self._with_feature(Task(data, targets, loss, classes, weights, began))
 
     @property
     def p(self) -> int:

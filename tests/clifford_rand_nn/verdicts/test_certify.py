@@ -17,7 +17,8 @@ from clifford_rand_nn import (
     Verdict,
     certify,
 )
-from clifford_rand_nn.verdicts.program import TrainingProgram, VerdictSettings
+from clifford_rand_nn.verdicts.program import TrainingProgram
+from clifford_rand_nn.verdicts.settings import VerdictSettings
 from support.descents import Descent
 
 LOSSES = ("squared", "huber", "log_cosh", "logistic", "squared_hinge", "softmax")
