@@ -3,7 +3,7 @@
 import time
 import warnings
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,18 @@ _LEAST_RANGE = -100  # exponent of the range of targets far from 0: their gradie
 _RANGE = 2.0**40  # sizes of rows between its inverse and this are far from overflow in single precision
 
 
+class _Sample(NamedTuple):
+    """The targets, the held-out rows, the sample as a task and its ``places`` among all rows, and what it decides."""
+
+    targets: Targets
+    held: Held | None
+    task: Task
+    places: NDArray[np.int64]
+    scores: list[BetaScore] | None
+    gates: Gates
+    problem: Any
+
+
 class ShardedGatedReLU(ShardPlanning):
     """Training of gated networks on shards: choices on a sample, then sums over all rows."""
 
@@ -64,7 +76,7 @@ class ShardedGatedReLU(ShardPlanning):
         self._check_shards_kind()
         seeded = isinstance(model.random_state, int | np.integer)
         free = _FREE if seeded else (*_FREE, "random_state")  # None, or a generator: the state has the seed
-        about, tol = belongs_to(model, shards, free), model._tolerance(shards=True)
+        about, tol = belongs_to(self, shards, free), model._tolerance(shards=True)
         with as_engine(engine, shards, owner, model.max_memory) as runs:
             keeper, saved = opened_checkpoint(runs, checkpoint, about, owner)
             drawn = int(as_generator(model.random_state, owner, "random_state").integers(2**62))
@@ -72,25 +84,16 @@ class ShardedGatedReLU(ShardPlanning):
             self._check_memory(shards, runs, 1, owner)
             phase("reading the shards")
             facts = scan(runs, _SAMPLE, np.random.default_rng(seed), hasattr(self, "class_weight"), owner)
-            there = clone(model).set_params(random_state=seed, tol=tol)  # a fit that goes on draws what it drew
-            there._chosen = isinstance(model.beta, str)
-            there.loss_, there._sample_weight = self._sharded_loss(), None
-            targets = there._stored_targets(facts)
-            self._check_memory(shards, runs, _outputs(targets, facts), owner)
-            held = _held(facts, targets) if there._chosen and facts.n > _JUDGED else None
-            task, places = there._sample_task(facts, targets, began, held)
-            beta, scores = chosen_beta(there, _few(task))[:2] if there._chosen else (float(model.beta), None)
-            there.beta_, scores = runs.agreed((beta, scores))
-            sampled = there._gate_patterns(np.asarray(task.X, dtype=np.float64), task.targets)
-            sample = on_all_columns(there._problem(task, sampled.patterns))
-            runs.keep(Patterns(sampled.gates))
+            there = clone(self).set_params(random_state=seed, tol=tol)  # a fit that goes on draws what it drew
+            sample: _Sample = there._choose_by_sample(shards, facts, runs, began)
+            targets, held, task = sample.targets, sample.held, sample.task
             limits = Limits(tol=tol, max_iter=model.max_iter or Limits.max_iter, max_time=model.max_time)
             outputs: dict[float, Array] = {}  # for the held-out rows, at each beta
             progress = Progress([], there.beta_, held is None, None) if saved is None else _progress(saved[1])
             state = None if saved is None else state_of(saved[2])
 
             def train(now: Progress, state: State | None) -> Trained:
-                sample.penalty.beta = now.beta
+                sample.problem.penalty.beta = now.beta
                 spent = time.perf_counter() - began
                 bounds = limits.after(spent, callback=callback)
                 rows, counted = targets, facts.n
@@ -100,7 +103,7 @@ class ShardedGatedReLU(ShardPlanning):
                     bounds = replace(bounds, tol=max(limits.tol, _FOLLOWED))
                     if limits.max_time is not None:
                         bounds = replace(bounds, max_time=max(SHARE * limits.max_time - spent, SOONEST))
-                problem = ShardedProblem(runs, sample, rows, counted, task.feature)
+                problem = ShardedProblem(runs, sample.problem, rows, counted, task.feature)
                 trained = train_gated(problem, bounds, state, lambda state: keeper.offer(lambda: (seed, now, state)))
                 if now.final:
                     interrupts.hold()
@@ -112,7 +115,7 @@ class ShardedGatedReLU(ShardPlanning):
 
             def judge(trained: Trained, beta: float) -> BetaScore:
                 assert held is not None
-                outputs[beta] = held.outputs(trained.result.coefficients, sampled.gates)
+                outputs[beta] = held.outputs(trained.result.coefficients, sample.gates)
                 return runs.agreed(
                     held.score(trained.result.coefficients, outputs[beta], targets.loss, targets.classes, beta)
                 )
@@ -128,27 +131,41 @@ class ShardedGatedReLU(ShardPlanning):
                 state = moved(progress.best)
             trained = train(progress, state)
             there.beta_ = progress.beta
-            there.candidates_ = as_table(progress.scores or scores)
+            there.candidates_ = as_table(progress.scores or sample.scores)
             for name in ("beta_", "candidates_", "loss_", "classes_"):
                 if hasattr(there, name):
-                    setattr(model, name, getattr(there, name))
-            note_columns(model, shards)
-            gates = _by_place(sampled.gates, places)
+                    setattr(self, name, getattr(there, name))
+            note_columns(self, shards)
+            gates = _by_place(sample.gates, sample.places)
             result, proof = self._sharded_result(shards, facts, targets, gates, trained)
             if targets.offset is not None:  # the intercept was rounded
                 proof = proof.judged(runs, owner)
-        fitted = {"bias_feature_": task.feature, "result_": result, "certificate_": proof}
+        fitted: dict[str, Any] = {"bias_feature_": task.feature, "result_": result, "certificate_": proof}
         if targets.classes is None:
             fitted["_target_ndim"] = 1 if task.targets.shape[1] == 1 else 2
         else:
             at_beta = None if held is None else outputs.get(progress.beta)  # of an earlier run there are none
             judged = None if held is None or at_beta is None else HeldOut(at_beta, held.targets, held.weights)
             fitted["_calibration"] = DeferredCalibration(there, replace(_few(task), lifted=None), judged)
-        vars(model).pop("patterns_", None)
-        vars(model).update(fitted, n_iter_=max(1, result.n_iter), _sample_weight=None)
+        vars(self).pop("patterns_", None)
+        vars(self).update(fitted, n_iter_=max(1, result.n_iter), _sample_weight=None)
         model._set_gated(result.coefficients, gates)
         if not result.converged:
             warnings.warn(f"{owner}: {result.message}.", ConvergenceWarning, stacklevel=4)
+
+    def _choose_by_sample(self: Any, shards: Shards, facts: Facts, runs: Engine, began: float) -> _Sample:
+        """Choose the loss, beta and the gates by the sample; set them, and return what the training begins with."""
+        vars(self).update(_chosen=isinstance(self.beta, str), loss_=self._sharded_loss(), _sample_weight=None)
+        targets = self._stored_targets(facts)
+        self._check_memory(shards, runs, _outputs(targets, facts), type(self).__name__)
+        held = _held(facts, targets) if self._chosen and facts.n > _JUDGED else None
+        task, places = self._sample_task(facts, targets, began, held)
+        beta, scores = chosen_beta(self, _few(task))[:2] if self._chosen else (float(self.beta), None)
+        self.beta_, scores = runs.agreed((beta, scores))
+        patterns, gates = self._gate_patterns(np.asarray(task.X, dtype=np.float64), task.targets)
+        problem = on_all_columns(self._problem(task, patterns))
+        runs.keep(Patterns(gates))
+        return _Sample(targets, held, task, places, scores, gates, problem)
 
     def _check_shards_kind(self: Any) -> None:
         need = "need all rows at once."
