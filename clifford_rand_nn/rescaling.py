@@ -13,7 +13,7 @@ from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.kernel_network.network import KernelNetwork
-from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization, ldexp_rows
+from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
@@ -23,6 +23,7 @@ from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.lasso import Weights
 from clifford_rand_nn.problems.relu import ReLUCoefficients
 from clifford_rand_nn.solvers.base import Result
+from clifford_rand_nn.sparse_rows import ldexp_rows
 
 # Within 2^±40 (1e±12) data are not rescaled: their squares, and products of these, are far from overflow even in
 # single precision.

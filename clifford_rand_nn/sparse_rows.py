@@ -12,6 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand.sketch.base import Sketch
 
 WIDE = 4096  # columns up to which sparse rows are made dense without a thought: products of BLAS are as fast there
+_SPARSE = 0.2  # share of entries that are not zero, below which products of sparse rows are less work
 _LARGE = 2**25  # entries, zeros with them, above which no copy of sparse rows is made only to judge a network
 _COMPARED_BYTES = 2**21  # of columns of sparse rows that are compared at a time
 _FIRST_COLUMNS = 8  # columns that tell most rows apart
@@ -34,6 +35,26 @@ def as_rows_or_csr(X: Any, owner: str) -> Any:
         rows = rows.copy()
         rows.sum_duplicates()
     return rows
+
+
+def by_content(X: Any) -> Any:
+    """Return rows as CSR, without stored zeros, if few entries are not zero, and else dense: however they came."""
+    count = X.count_nonzero() if issparse(X) else np.count_nonzero(X)
+    if count > _SPARSE * X.shape[0] * X.shape[1]:
+        return X.toarray() if issparse(X) else np.asarray(X)
+    rows = csr_array(X, dtype=np.float64, copy=issparse(X))
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    return rows
+
+
+def ldexp_rows(X: Any, exponent: int) -> Any:
+    r"""Return rows, dense or CSR, times :math:`2^x`."""
+    if not issparse(X):
+        return np.ldexp(X, exponent)
+    out = X.copy()
+    out.data = np.ldexp(X.data, exponent)
+    return out
 
 
 def is_wide_sparse(X: Any) -> bool:

@@ -187,15 +187,12 @@ class CrossProductLasso(ConvexNetwork):
 
     def _judged(self, task: Task, warm: WarmStart, X: Array) -> tuple[Array, float]:
         """Follow the Lasso by coordinate descent where its columns are held, for the losses that this is for."""
-        if self.loss_ not in ("squared", "logistic") or self.solver != "auto":
-            return super()._judged(task, warm, X)
-        if warm.state is None:
+        if warm.state is None and self.loss_ in ("squared", "logistic") and self.solver == "auto":
             self.dictionary_, family, pricer = self._family(task)
-            if not self._holds(pricer):
-                return super()._judged(task, warm, X)
-            atoms, K = self._columns(task.rows, family)
-            datafit = task.datafit(type(self).__name__, None)
-            warm.state = LassoCoordinateDescent(atoms, K, datafit, self.fit_intercept)
+            if self._holds(pricer):
+                atoms, K = self._columns(task.rows, family)
+                datafit = task.datafit(type(self).__name__, None)
+                warm.state = LassoCoordinateDescent(atoms, K, datafit, self.fit_intercept)
         followed = warm.state
         if not isinstance(followed, LassoCoordinateDescent):
             return super()._judged(task, warm, X)
@@ -213,15 +210,9 @@ class CrossProductLasso(ConvexNetwork):
         # columns that are drawn are then made again, and solved for
         time_to_draw = None if drawn is None or left is None else max(_DRAWN * left, SOONEST)
         graded = drawn is not None and (self._draws or isinstance(self.subsample, str))
+        order: dict[str, Any] = {"family": "mixed", "sparse_first": True} if graded else {}
         dictionary = cross_product_dictionary(
-            X,
-            self._norm,
-            bias=self._free_bias,
-            family="mixed" if graded else None,
-            subsample=drawn,
-            random_state=rng,
-            sparse_first=graded,
-            max_time=time_to_draw,
+            X, self._norm, bias=self._free_bias, subsample=drawn, random_state=rng, max_time=time_to_draw, **order
         )
         if drawn is not None and isinstance(self.subsample, (int, np.integer)) and drawn < self.subsample:
             dictionary.notes += (f"{drawn:,} of {self.subsample:,} subsets: more would take longer than max_time",)

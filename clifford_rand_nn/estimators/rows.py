@@ -17,10 +17,10 @@ from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import sparse_rows
 from clifford_rand_nn.cost import memory_limit
-from clifford_rand_nn.kernel_network.standardization import by_content, by_products
+from clifford_rand_nn.kernel_network.standardization import by_products
 from clifford_rand_nn.problems.coordinates import MOST
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.sparse_rows import as_rows_or_csr
+from clifford_rand_nn.sparse_rows import as_rows_or_csr, by_content
 
 _ENCODE = (
     "Columns of text, categories and dates are for clifford_rand_nn.table_model(frame, target), or for a pipeline with "

@@ -20,7 +20,7 @@ from clifford_rand_nn.kernel_network.normal_scores import (
     stated_scores,
     values_of_scores,
 )
-from clifford_rand_nn.sparse_rows import WIDE
+from clifford_rand_nn.sparse_rows import WIDE, ldexp_rows
 
 SCALINGS = ("column", "soft", "common", "rank")
 _CONSTANT = 64.0  # roundings of a column's largest entry: a deviation below is none
@@ -98,9 +98,8 @@ class Standardization(NamedTuple):
     def stated(self, X: Value, clips: bool = True) -> Value:
         """Return what `rows` does, as operations of a program; a network of neurons clips no far entries."""
         if self._levels is not None:
-            return beside([self.without_levels.stated(X, clips), stated_scores(self._levels, X, "levels")]).named(
-                "rows"
-            )
+            levels = stated_scores(self._levels, X, "levels")
+            return beside([self.without_levels.stated(X, clips), levels]).named("rows")
         if self._scores is not None:
             return stated_scores(self._scores, X)
         if (self.mean == 0).all() and (self.rate == 1).all():
@@ -197,7 +196,6 @@ def _sparse_moments(X: Any, weights: Array | None) -> tuple[Array, Array, Array]
 
 
 MOST = 8000  # rows up to which one decomposition of their products is made: 1.2e-10 n³ s, some ten n² numbers
-_SPARSE = 0.2  # share of entries that are not zero, below which products of sparse rows are less work
 _COPIES = 4  # of an array of columns and coordinates, while a model is written for another library
 _BLOCK = 4096  # rows whose coordinates are made at a time
 
@@ -218,17 +216,6 @@ def by_products(n: int, d: int) -> bool:
     (True, False)
     """
     return is_wide(n, d) and n <= MOST
-
-
-def by_content(X: Any) -> Any:
-    """Return rows as CSR, without stored zeros, if few entries are not zero, and else dense: however they came."""
-    count = X.count_nonzero() if issparse(X) else np.count_nonzero(X)
-    if count > _SPARSE * X.shape[0] * X.shape[1]:
-        return X.toarray() if issparse(X) else np.asarray(X)
-    rows = csr_array(X, dtype=np.float64, copy=issparse(X))
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    return rows
 
 
 class _Parts(NamedTuple):
@@ -361,12 +348,3 @@ class RowSpan:
         return _Parts(
             self.standard.take(often).rows(X[:, often].toarray()), *self.standard.take(~often).sparse_rows(X[:, ~often])
         )
-
-
-def ldexp_rows(X: Any, exponent: int) -> Any:
-    r"""Return rows, dense or CSR, times :math:`2^x`."""
-    if not issparse(X):
-        return np.ldexp(X, exponent)
-    out = X.copy()
-    out.data = np.ldexp(X.data, exponent)
-    return out

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.metric_frame import learn_frame
-from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, Standardization, by_content
-from clifford_rand_nn.sparse_rows import merged_rows
+from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, Standardization
+from clifford_rand_nn.sparse_rows import by_content, merged_rows
 
 RNG = np.random.default_rng(0)
 WIDE = np.where(RNG.random((40, 90)) < 0.1, RNG.uniform(0.5, 1, (40, 90)), 0.0)
