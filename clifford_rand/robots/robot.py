@@ -230,7 +230,8 @@ class Robot:
     def manipulability(self, q: Configuration, /, link: str | None = None) -> Any:
         """Return √det(J Jᵀ) (...) of a link, zero where it cannot move in all directions (Yoshikawa 1985).
 
-        With fewer than six velocities it is √det(Jᵀ J). J is that of frame "mixed": units of length count.
+        With fewer than six velocities it is √det(Jᵀ J), in both cases the product of the singular values of J, which
+        is computed: it has a gradient at zero, too. J is that of frame "mixed": units of length count.
 
         Examples
         --------
@@ -239,9 +240,7 @@ class Robot:
         """
         J = self.jacobian(q, link, frame="mixed")
         xp = namespace(J) if is_tensor(J) else np
-        T = xp.matrix_transpose(J)
-        det = xp.linalg.det(J @ T if J.shape[-1] >= 6 else T @ J)
-        return xp.sqrt(xp.where(det > 0, det, det * 0))
+        return xp.prod(xp.linalg.svdvals(J), axis=-1)
 
     @one_batch
     def inverse_kinematics(

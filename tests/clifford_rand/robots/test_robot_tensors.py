@@ -82,6 +82,20 @@ def test_gradients_of_torch_are_differences(key):
     assert tensors[0].grad is not None
 
 
+def test_manipulability_has_a_gradient_where_it_is_zero():
+    torch = pytest.importorskip("torch")
+    for arm, is_zero in ((robot("arm7"), False), (made(), True)):  # the last link of the other moves about two joints
+        x = state(arm, np.random.default_rng(0))[0]
+        q = torch.tensor(x, requires_grad=True)
+        arm.manipulability(q).backward()
+        expected = differences(arm.manipulability, x, 1.0)
+        assert (np.abs(expected).max() < 1e-12) == is_zero
+        assert np.abs(q.grad.numpy() - expected).max() <= (1e-12 if is_zero else 1e-8)
+    stretched = torch.zeros(7, dtype=torch.float64, requires_grad=True)
+    robot("arm7").manipulability(stretched).backward()
+    assert np.isfinite(stretched.grad.numpy()).all()
+
+
 def test_gradients_of_jax_under_jit():
     jax = pytest.importorskip("jax")
     library("jax")
