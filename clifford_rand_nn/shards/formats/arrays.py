@@ -1,5 +1,6 @@
 """Interface of all formats, an array of rows that can be read in part; arrays in memory, NPY files and Zarr."""
 
+import json
 import lzma
 import math
 import os
@@ -87,7 +88,7 @@ class HeldArray(Stored):
         self.shape = tuple(int(size) for size in array.shape)
         try:
             nothing = np.asarray(array[:0])
-        except (TypeError, ValueError, LookupError, RuntimeError) as error:
+        except (TypeError, ValueError, LookupError, RuntimeError, ArithmeticError) as error:
             raise TypeError(f"whose slices are none: {error}") from error
         if np.ma.is_masked(array):
             raise TypeError("with masked entries")
@@ -231,11 +232,6 @@ _NAMES = {"y": ("y",), "sample_weight": ("sample_weight", "w")}
 class ZarrArray(HeldArray):
     """A Zarr array; one that has been pickled opens its store again."""
 
-    def __init__(self, array: Any, name: str) -> None:
-        super().__init__(array, name)
-        if self.shape and self._unit < 1:
-            raise ValueError(f"{name}: chunks of {self._unit} rows")
-
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows."""
         try:
@@ -288,6 +284,7 @@ def open_zarr(path: Path) -> dict[str, ZarrArray]:
 
 def _opened(source: Any, path: Path) -> dict[str, ZarrArray]:
     if hasattr(source, "shape"):
+        _check_chunks(path)
         return {"X": ZarrArray(source, str(path))}
     arrays = dict(source.arrays())
     if "X" not in arrays:
@@ -298,4 +295,16 @@ def _opened(source: Any, path: Path) -> dict[str, ZarrArray]:
         for name in names:
             if name in arrays:
                 chosen.setdefault(role, arrays[name])
+    for array in chosen.values():
+        _check_chunks(path / array.basename)
     return {role: ZarrArray(array, f"{path}/{array.basename}") for role, array in chosen.items()}
+
+
+def _check_chunks(path: Path) -> None:
+    """Raise ValueError if the file of an array says chunks of size 0, which Zarr reads as 1 from version 3.4 on."""
+    file = path / "zarr.json"
+    about = json.loads((file if file.is_file() else path / ".zarray").read_bytes())
+    grid = about["chunk_grid"]["configuration"] if file.is_file() else about
+    chunks = grid.get("chunks", grid.get("chunk_shape", ()))  # a grid of unequal chunks has neither
+    if 0 in chunks:
+        raise ValueError(f"chunks of shape {tuple(chunks)}")

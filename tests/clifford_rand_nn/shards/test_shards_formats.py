@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import tracemalloc
 import warnings
 from itertools import pairwise
@@ -410,6 +411,7 @@ def test_zarr_that_is_damaged(tmp_path, zarr):
 @pytest.mark.parametrize(
     ("version", "old", "new"), [(3, "16", "0"), (2, "16", "0"), (2, '_value": 0.0', '_value": 1' + "0" * 400)]
 )
+@pytest.mark.filterwarnings("ignore:.*stored chunk shape")  # of Zarr from 3.4 on, which reads them as chunks of 1
 def test_zarr_that_says_what_cannot_be(tmp_path, zarr, version, old, new):
     zarr.create_array(tmp_path / "data.zarr", data=X, chunks=(16, 3), zarr_format=version)
     about = tmp_path / "data.zarr" / (".zarray" if version == 2 else "zarr.json")
@@ -417,6 +419,26 @@ def test_zarr_that_says_what_cannot_be(tmp_path, zarr, version, old, new):
     assert old in text
     about.write_text(text.replace(old, new))
     refused(r"readable Zarr\. Got .*data\.zarr", tmp_path / "data.zarr")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.filterwarnings("ignore:.*stored chunk shape")  # of Zarr from 3.4 on, which reads them as chunks of 1
+def test_zarr_chunks_of_nothing(tmp_path, zarr, version):
+    folder = tmp_path / "data.zarr"
+    zarr.create_array(folder / "X", data=X, chunks=(16, 3), zarr_format=version)
+    zarr.create_array(folder / "y", data=X[:, 0], chunks=(90,), zarr_format=version)
+    zarr.open_group(folder, mode="a", zarr_format=version)
+    check(Shards(folder), X, X[:, 0])
+    for name, old in (("X", "3"), ("y", "90")):
+        about = folder / name / (".zarray" if version == 2 else "zarr.json")
+        text = about.read_text()
+        about.write_text(re.sub(rf'(chunk(s|_shape)": \[[^\]]*?)\b{old}(\s*\])', r"\g<1>0\3", text))
+        assert about.read_text() != text
+        refused(r"readable Zarr\. Got .*data\.zarr", folder)
+        array = zarr.open_array(folder / name, mode="r")
+        if array.chunks[-1] == 0:  # Zarr before 3.4
+            refused("slices are none", array)
+        about.write_text(text)
 
 
 @pytest.mark.parametrize("rows", [2**40, 2**63])
