@@ -89,7 +89,7 @@ def test_pickles_and_copies(tmp_path, monkeypatch):
     twin = pickle.loads(pickle.dumps(module.renamed))
     assert (twin.function, twin.backend) == (module._plain, "numpy")
     assert pickle.loads(pickle.dumps(module.renamed)) is twin
-    with pytest.raises(Exception, match=r"Can't pickle .*lambda"):  # as every local function
+    with pytest.raises(Exception, match=r"Can't (pickle|get) .*lambda"):  # as every local function
         pickle.dumps(module.local)
     local = cr.fused(lambda B, x, n: B * x * n, static_argnames="n")
     there = pytest.importorskip("cloudpickle").loads(pytest.importorskip("cloudpickle").dumps(local))
