@@ -260,10 +260,14 @@ def subspace_pca(blades: Any, n_components: int = 2, *, mean: Blade | LargeBlade
     Returns
     -------
     SubspacePCA
-        mean, components, variances, scores, total_variance. Components beyond the rank of the logarithms are 0.
+        mean, components, variances, scores, total_variance. Components beyond the rank of the logarithms are 0, and so
+        are their variances and scores.
 
     Notes
     -----
+    The eigenvalues of the logarithms' products tell components of a standard deviation above 8√(n eps) of the largest,
+    2e-7 for n = 3, from rounding; those below count as beyond the rank.
+
     One pass over the rows for the products of the n logarithms, 2 n² k d operations, and one for the components.
 
     References
@@ -295,8 +299,11 @@ def subspace_pca(blades: Any, n_components: int = 2, *, mean: Blade | LargeBlade
         gram += logs @ logs.T
     squares, vectors = (values[..., ::-1][..., :m] for values in np.linalg.eigh(gram))
     vectors = vectors * np.where(np.take_along_axis(vectors, abs(vectors).argmax(axis=0)[None], 0) < 0, -1.0, 1.0)
-    size = np.sqrt(np.maximum(squares, 0.0))
-    known = size > 64 * n * float(np.finfo(np.float64).eps) * max(size[0], float(np.finfo(np.float64).eps))
+    # rounding: n eps of the largest square by the products and their eigenvalues, n k eps² by the logarithms
+    eps = float(np.finfo(np.float64).eps)
+    known = squares > 64 * n * eps * max(squares[0], 4 * k * eps)
+    squares = np.where(known, squares, 0.0)
+    size = np.sqrt(squares)
     mix = np.where(known, vectors / np.where(known, size, 1.0), 0.0)  # (n, m)
     turned = np.concatenate([sample.combination(mix[:, j, None, None] * A) for j in range(m)])
     inside = -np.tensordot(mix.T, own, 1).reshape(m * k, -1)

@@ -128,6 +128,27 @@ def test_principal_components_are_those_of_logarithms():
     np.testing.assert_allclose(about.total_variance, (A[0].distance(A) ** 2).mean(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("size", [1e-12, 1e-8, 1e-6, 1e-3, 0.4])
+@pytest.mark.parametrize(("n", "k", "d"), [(5, 3, 30), (8, 2, 15), (30, 1, 400), (60, 5, 200)])
+def test_no_component_is_rounding(size, n, k, d):
+    rng = np.random.default_rng(3)
+    for scales in (np.ones(k), np.logspace(0, -3, k)):
+        base = cr.Blade(rng.standard_normal((k, d)) * scales[:, None] + rng.standard_normal(d))
+        V = np.linalg.svd(base.rejection_of(rng.standard_normal((2, d))), full_matrices=False)[2]
+        u = rng.standard_normal((k, 1)) / np.sqrt(k)
+        tangents = size * np.array([u * V[0], 1e-4 * u * V[1]])
+        turns = rng.standard_normal((n, 2)).clip(-1, 1)
+        for rank in (1, 2) if size > 1e-6 else (1,):
+            logs = np.tensordot(turns[:, :rank], tangents[:rank], axes=1)
+            pca = cr.subspace_pca(base.exp(logs), 4, mean=base)
+            components = pca.components.reshape(4, -1)
+            expected = np.diag(np.arange(4) < rank)
+            np.testing.assert_allclose(components @ components.T, expected, atol=max(1e-6, 1e-15 / size))
+            np.testing.assert_array_equal(components[rank:], 0)
+            np.testing.assert_array_equal(pca.scores[:, rank:], 0)
+            np.testing.assert_allclose(pca.variances, (pca.scores**2).mean(axis=0), rtol=1e-12)
+
+
 @pytest.mark.parametrize("size", [1e-6, 0.4])
 def test_a_geodesic_has_one_component(size):
     rng = np.random.default_rng(2)
