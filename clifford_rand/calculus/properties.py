@@ -280,5 +280,6 @@ def _clusters(F: NDArray[np.float64], limit: float) -> list[tuple[NDArray[Any], 
 
         # the chosen eigenvalues first: Z spans their invariant subspace
         T, Z, size = schur(F, output="real", sort=chosen)
-        clusters.append((np.linalg.eigvals(T[:size, :size]), Z[:, :size]))
+        inside = np.linalg.eigvals(T[:size, :size])
+        clusters.append((inside if inside.imag.any() else inside.real, Z[:, :size]))  # complex from NumPy 2.5 on
     return clusters

@@ -217,8 +217,10 @@ def _eigenplanes(X: Array, g: Array, value: complex, radius: float, count: int, 
     small = W.T @ (g[:, None] * (X @ U))  # X on U, in the basis U
     any_basis = np.diag(small), np.eye(count)  # serves for eigenvalues that are equal to rounding
     spread, turn = np.linalg.eig(small) if np.abs(small - np.diag(any_basis[0])).max() > 1e-14 else any_basis
-    if np.linalg.cond(turn) > 1e6 or (real and turn.dtype.kind == "c"):
+    if np.linalg.cond(turn) > 1e6 or (real and spread.imag.any()):
         spread, turn = any_basis
+    elif real:
+        spread, turn = spread.real, turn.real
     U, W = U @ turn, W @ np.linalg.inv(turn).T
     return [spread[k] * (np.outer(U[:, k], W[:, k]) - np.outer(W[:, k], U[:, k])) for k in range(count)]
 

@@ -159,6 +159,8 @@ def test_eigenblades_are_invariant_and_span():
                 assert abs(span.values[0]) > 1e-6
                 for one in found:
                     assert one.blade.grades == (1,) if np.isreal(one.eigenvalues[0]) else (2,)
+                    kind = float if np.isreal(one.eigenvalues).all() else complex
+                    assert {type(value) for value in one.eigenvalues} == {kind}
                     assert f(one.blade).isclose(one.factor * one.blade, rtol=1e-7, atol=1e-9)
                 np.testing.assert_allclose(np.prod([one.factor for one in found]), f.det(), rtol=1e-7)
 
