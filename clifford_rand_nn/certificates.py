@@ -21,14 +21,7 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn.certified_values import (
-    Statement,
-    dual_value,
-    in_units,
-    mean_loss,
-    primal_value,
-    with_values,
-)
+from clifford_rand_nn.certified_values import Statement, dual_value, in_units, mean_loss, primal_value, with_values
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import as_loss, check_weights, encode_labels, encode_marks, has_delta, loss_of
 from clifford_rand_nn.datafits.target_transform import NO_TRANSFORM, TargetTransform

@@ -9,12 +9,7 @@ import numpy as np
 
 from clifford_rand._checks import check_choice, check_integer, check_positive, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn.gates.hyperplanes import (
-    ActivationPatterns,
-    Gates,
-    activation_patterns,
-    gates_without_incidence,
-)
+from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activation_patterns, gates_without_incidence
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.pricing.gate_candidates import GatePrices, climbed, price_gates, removal_costs
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem

@@ -7,14 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from clifford_rand._checks import (
-    as_real,
-    check_array,
-    check_choice,
-    check_number,
-    describe,
-    fail,
-)
+from clifford_rand._checks import as_real, check_array, check_choice, check_number, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program, apply, rows, two_layers

@@ -9,17 +9,7 @@ import numpy as np
 from clifford_rand._checks import check_choice, check_tolerance, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
-from clifford_rand.blades.blocks import (
-    Combined,
-    Rows,
-    Sparse,
-    Stacked,
-    Sum,
-    blocks,
-    moderate,
-    rows_of,
-    written,
-)
+from clifford_rand.blades.blocks import Combined, Rows, Sparse, Stacked, Sum, blocks, moderate, rows_of, written
 from clifford_rand.blades.determinant import log_volume
 from clifford_rand.blades.factored_rows import FactoredRows
 from clifford_rand.blades.geodesic import exp_of_rows, log_of_rows

@@ -11,14 +11,7 @@ from clifford_rand.blades.gram import is_euclidean, lowered
 from clifford_rand.blades.products import Products
 from clifford_rand.blades.rows import Frame, broadcast, check_rows, default_rtol, frame_of, relative, scaled_rows
 from clifford_rand.blades.storage import Storage, truth
-from clifford_rand.blades.subspace import (
-    DISTANCES,
-    common_part,
-    only_angles,
-    orientation,
-    principal_angles,
-    sines,
-)
+from clifford_rand.blades.subspace import DISTANCES, common_part, only_angles, orientation, principal_angles, sines
 from clifford_rand.crossproduct.factor import row_peaks, unit_scaled
 from clifford_rand.geometry.subspaces import outside
 

@@ -24,14 +24,7 @@ from clifford_rand.multivector.base import of_another_algebra
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.plans.tensor_product import tensor_plan
 from clifford_rand.tensors import functions, operations
-from clifford_rand.tensors.places import (
-    check_dual,
-    coefficients_beside,
-    keys_of,
-    map_of,
-    part_of,
-    placed_on,
-)
+from clifford_rand.tensors.places import check_dual, coefficients_beside, keys_of, map_of, part_of, placed_on
 
 HINT = "A.to_numpy() is the same multivector of NumPy, without a gradient."
 

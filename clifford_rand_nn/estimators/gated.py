@@ -27,13 +27,7 @@ from clifford_rand_nn.problems.gated import GATED_PENALTIES, Coefficients, Gated
 from clifford_rand_nn.refinement import refined_gates
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Result, Status, with_status
-from clifford_rand_nn.solvers.dispatch import (
-    GATED_SOLVERS,
-    AutoSolver,
-    expected_cost,
-    expected_seconds,
-    gated_solver,
-)
+from clifford_rand_nn.solvers.dispatch import GATED_SOLVERS, AutoSolver, expected_cost, expected_seconds, gated_solver
 
 _TOL, _SHARDS_TOL = 1e-6, 1e-3  # relative gaps to reach in memory, and on shards, where each digit takes passes
 _TYPICAL, _JUDGED_TOL = 5, 1e-4  # place of the share of the largest beta that is chosen, and gap of one that is judged

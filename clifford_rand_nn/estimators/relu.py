@@ -23,11 +23,7 @@ from clifford_rand_nn.estimators.relu_selection import (
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gates.enumeration import central_count
-from clifford_rand_nn.gates.hyperplanes import (
-    ActivationPatterns,
-    activation_patterns,
-    with_fitted,
-)
+from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, activation_patterns, with_fitted
 from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer

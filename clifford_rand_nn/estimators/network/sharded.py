@@ -16,12 +16,7 @@ from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.datafits.registry import as_loss, labels_of
 from clifford_rand_nn.datafits.target_transform import TargetTransform
 from clifford_rand_nn.estimators.rows import note_columns
-from clifford_rand_nn.estimators.shards import (
-    ShardPlanning,
-    belongs_to,
-    opened_checkpoint,
-    stored_targets,
-)
+from clifford_rand_nn.estimators.shards import ShardPlanning, belongs_to, opened_checkpoint, stored_targets
 from clifford_rand_nn.kernel_network.calibration import fit_calibration
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.kernel_network.landmark_span import MAX_LANDMARKS

@@ -5,15 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clifford_rand._checks import (
-    as_real,
-    check_array,
-    check_choice,
-    check_positive,
-    describe,
-    fail,
-    quantity,
-)
+from clifford_rand._checks import as_real, check_array, check_choice, check_positive, describe, fail, quantity
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.cost import memory_limit, slowdown
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
