@@ -263,9 +263,9 @@ def compare(
     size = spread(K)
     first, betas = beta, None
     if beta is None and near is not None and len(rows) > _EVERY_BETA:
-        first = near.candidate.beta * size / near.size
+        first = beta_for(near.candidate, len(rows)) * size / near.size
     if first is not None:
-        betas = compare_betas(problem, KernelRidge(K, problem.weights), first, only=beta is not None)
+        betas = compare_betas(problem, KernelRidge(K, problem.weights, single=True), first, only=beta is not None)
     candidate = Candidate(scaling, bias, 0.0, 0.0, len(rows), steps, decay)
     compared = Compared(candidate, problem, standard, rows, kernel, size)
     if betas is not None:
@@ -341,7 +341,10 @@ def _compare_all(
     knows_ranks = not (issparse(problem.X) or is_wide(*problem.X.shape) or len(problem.targets) < _FEWEST_RANKS)
     if not (knows_ranks and _has_three_values(problem.X)):
         scalings = tuple(scaling for scaling in scalings if scaling != "rank")
-    first = compare(problem, scalings[0], BIASES[0], beta=beta)
+    n, start = len(problem.targets), None
+    if n > _SCREENED and beta is None:  # a beta to begin with, by an eigendecomposition of fewer rows
+        start = compare(problem.take(np.sort(spread_rows(n, _SCREENED))), scalings[0], BIASES[0])
+    first = compare(problem, scalings[0], BIASES[0], beta=beta, near=start)
     compared = [first]
     compared += of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta=beta, near=first), scalings[1:])
     near = min(compared, key=_loss)

@@ -143,6 +143,7 @@ class KernelProblem:
 
 
 _LEAST = 64  # rows of a kernel matrix that are worth a thread
+_BLOCK = 128  # rows of a symmetric one that are mirrored together
 
 
 class StatedKernel(NamedTuple):
@@ -254,18 +255,31 @@ class GateKernel:
         """
         z = self.features(X)
         z2 = z if other is None else self.features(other)
-        inner = z @ z2.T  # of one array with itself NumPy makes it symmetric
+        n, out = len(z), np.empty((len(z), len(z2)), dtype=z.dtype)
         lengths, lengths2 = np.linalg.norm(z, axis=1), np.linalg.norm(z2, axis=1)
         levels = self.parts(np.asarray(X, dtype=z.dtype))[1]
         across = levels if other is None else self.parts(np.asarray(other, dtype=z.dtype))[1]
         across = np.ascontiguousarray(across.T)
 
-        def fill(part: slice) -> None:
-            arc_of_rows(inner[part], z[part], z2, lengths[part], lengths2)
-            self.add_steps(inner[part], levels[part], across)
+        def fill(rows: slice, columns: slice) -> None:
+            block = z[rows] @ z2[columns].T  # of one array with itself NumPy makes it symmetric
+            arc_of_rows(block, z[rows], z2[columns], lengths[rows], lengths2[columns])
+            self.add_steps(block, levels[rows], across[:, columns])
+            out[rows, columns] = block
 
-        for_each_slice(fill, len(z), least=_LEAST)
-        return inner
+        def mirror(k: int) -> None:  # rows of the upper triangle, and the columns below them
+            own, rest = slice(k, min(k + _BLOCK, n)), slice(min(k + _BLOCK, n), n)
+            fill(own, own)
+            fill(own, rest)
+            out[rest, own] = out[own, rest].T
+
+        if other is None:
+            starts = range(0, n, _BLOCK)
+            paired = [k for pair in zip(starts, reversed(starts), strict=True) for k in pair][: len(starts)]
+            for_each_slice(lambda part: [mirror(k) for k in paired[part]], len(paired))
+        else:
+            for_each_slice(lambda part: fill(part, slice(None)), n, least=_LEAST)
+        return out
 
     def diagonal(self, X: ArrayLike) -> Array:
         r"""Return :math:`K(x, x) = ||z||^2/2 + s` of every row, (n,)."""

@@ -13,6 +13,7 @@ from clifford_rand_nn.kernel_network.arccos import slope_factors
 from clifford_rand_nn.kernel_network.candidates import varying
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, spread
+from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 
 _BLOCK = 2**19  # entries of a block of the kernel matrix: 4 MB, within a cache
 _COLUMNS = 512  # of a product with the kernel matrix, which is read once for all of them
@@ -121,6 +122,7 @@ class Slopes:
 
 SHAPES = ("full", "shrunk", "diagonal")
 _OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M
+_GRADIENTS = 1000  # rows whose gradients are averaged, at most: more change no score of 58 tables by .001
 _PIVOT = 1e-10  # of the trace of M, where its factorization ends: M may have less than full rank
 
 
@@ -203,7 +205,9 @@ def learned_kernels(
     Where the network is constant no direction matters more than another, and the kernel stays as it is. Everything is
     in double precision: with a small beta coefficients are large and their sum cancels.
     """
-    M = gradient_outer_product(kernel, X, alpha, weights=weights)
+    at = np.sort(spread_rows(len(X), min(len(X), _GRADIENTS)))
+    own = None if weights is None else weights[at] / weights[at].mean()
+    M = gradient_outer_product(kernel, X, alpha, X[at], own)
     gated = kernel.gated(X)
     second = (gated if weights is None else gated * weights[:, None]).T @ gated / len(X)
     # tr(M Σ), the mean square length of rows, stays what it was

@@ -22,7 +22,6 @@ from clifford_rand_nn.kernel_network.metric_frame import (
 )
 
 _FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer rows with another kernel may want
-_FIRST = (1, 2, 3)  # factors that are always tried; the next one where the last is the best
 _REFITTED = 3000  # rows up to which predictions are made of all others
 _TOLD = 800  # rows that predictions are enough of: folds beyond are not fitted again
 _FLAT = 1.005  # times the least error: factors below are as good, and the one next to 1 is taken
@@ -145,7 +144,7 @@ def compare_metrics(
         trials.append(Trial(shape, number, float(scale @ after.errors) / len(judged), wrong, gain, error, after.factor))
         return trials[-1]
 
-    best = folds.judge(folds.first)
+    best = folds.judge(folds.first, 1.0)
     trials: list[Trial] = []
     chosen = trial("none", 0, best, best)
     factors: tuple[float, ...] = (best.factor,)
@@ -155,7 +154,7 @@ def compare_metrics(
         tried = [
             (trial(shape, number, after, best), after)
             for shape, kernels in zip(offered, folds.after(best, offered), strict=True)
-            for after in [folds.judge(kernels)]
+            for after in [folds.judge(kernels, best.factor)]
         ]
         least = _ERRORS[number > 1]
         passed = [
@@ -262,17 +261,17 @@ class _Folds:
         by_fold = of_each(learn, range(len(self.held)))
         return [list(kernels) for kernels in zip(*by_fold, strict=True)]
 
-    def judge(self, kernels: list[GateKernel]) -> _Judged:
-        """Fit each fold's kernel for all factors of beta, and take one of the least error over all folds."""
+    def judge(self, kernels: list[GateKernel], factor: float) -> _Judged:
+        """Fit each fold's kernel with factors of beta from one on, and take one of the least error over all folds."""
 
         def prepare(fold: int) -> tuple[KernelRidge, NDArray[np.floating], float]:
-            kept, whole = self.kept[fold], kernels[fold](self.X)
-            K, across = whole[np.ix_(kept, kept)], whole[np.ix_(self.held[fold], kept)]
+            kept, own = self.kept[fold], self.X[self.kept[fold]]
+            K, across = kernels[fold](own), kernels[fold](self.X[self.held[fold]], own)
             size = spread(K)
             if self._spreads[fold] == 0.0:
                 self._spreads[fold] = size
             # nβ in proportion to the spread of the kernel
-            return KernelRidge(K, self._weights(kept)), across, self.radius * size / self._spreads[fold]
+            return KernelRidge(K, self._weights(kept), single=True), across, self.radius * size / self._spreads[fold]
 
         folds = range(len(self.held))
         prepared = of_each(prepare, folds)
@@ -291,7 +290,9 @@ class _Folds:
             tried[k] = list(alphas), predictions, errors
             return float((self.scale * errors).sum())
 
-        k, sums = least_by_steps(fit, _FIRST, len(_FACTORS))
+        place = _FACTORS.index(factor)
+        first = [k for k in (place - 1, place, place + 1) if 0 <= k < len(_FACTORS)]
+        k, sums = least_by_steps(fit, first, len(_FACTORS))
         # of factors whose errors are as good as the least the one nearest to 1
         good = [i for i in sums if sums[i] <= _FLAT * sums[k]]
         k = min(good, key=lambda i: abs(np.log(_FACTORS[i])))

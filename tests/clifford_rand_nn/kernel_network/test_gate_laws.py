@@ -41,6 +41,20 @@ def made(kind, n=25, d=4):
     return X, kernel, kernel.features(X)
 
 
+@pytest.mark.parametrize("options", [{}, {"steps": 2.0}, {"steps": 2.0, "decay": 4.0}], ids=["plain", "steps", "boxes"])
+@pytest.mark.parametrize("n", [1, 127, 128, 129, 400])
+def test_a_kernel_matrix_of_rows_with_themselves_is_symmetric_and_that_of_two_arrays(n, options):
+    X = np.random.default_rng(0).random((n, 8))
+    kernel = GateKernel(bias=0.5, **options)
+    for rows in (X, X.astype(np.float32)):
+        K = kernel(rows)
+        assert K.dtype == rows.dtype
+        np.testing.assert_array_equal(K, K.T)
+        np.testing.assert_allclose(K, kernel(rows, rows.copy()), rtol=1e-3 if K.dtype == np.float32 else 1e-13)
+        if n > 1:
+            np.testing.assert_allclose(K[1], kernel(rows[1:2], rows)[0], rtol=1e-3 if K.dtype == np.float32 else 1e-13)
+
+
 @pytest.mark.parametrize("kind", ["plain", "bias", "frame"])
 def test_shares_of_sampled_gates_near_the_kernel_within_hoeffdings_bound(kind):
     X, kernel, z = made(kind)

@@ -17,6 +17,7 @@ from clifford_rand_nn.kernel_network.metric_frame import (
     gradient_outer_product,
     held_parts,
     learn_frame,
+    learned_kernels,
     outer_parts,
 )
 from clifford_rand_nn.kernel_network.metric_selection import mean_gain, select_metric, wrong_class
@@ -27,6 +28,20 @@ def _made(n=80, d=5, C=2, seed=0):
     X = rng.standard_normal((n, d))
     Y = np.column_stack([np.abs(X[:, 0] + X[:, 1]), np.sin(2 * X[:, 2])])[:, :C]
     return X, Y + 0.1 * rng.standard_normal((n, C))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_many_rows_the_gradients_of_a_sample_are_averaged(weighted, monkeypatch):
+    X, Y = _made(n=400)
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, 400) if weighted else None
+    alpha = KernelRidge(GateKernel(1.0)(X), weights).fit(Y, 1.0)[0]
+    (full,) = learned_kernels(GateKernel(1.0), X, alpha, ("full",), weights)
+    monkeypatch.setattr(metric_frame, "_GRADIENTS", 100)
+    (some,) = learned_kernels(GateKernel(1.0), X, alpha, ("full",), weights)
+    size = lambda kernel: np.sum((X @ kernel.frame) ** 2 * (1.0 if weights is None else weights[:, None]))  # noqa: E731
+    assert size(some) == pytest.approx(size(full), rel=1e-9)  # of all rows, not of those
+    M, sampled = (kernel.frame @ kernel.frame.T for kernel in (full, some))
+    assert 1e-4 < np.abs(sampled - M).max() / np.abs(M).max() < 0.2
 
 
 @pytest.mark.parametrize("weighted", [False, True])
