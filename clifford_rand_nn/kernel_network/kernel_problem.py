@@ -267,16 +267,18 @@ class GateKernel:
             self.add_steps(block, levels[rows], across[:, columns])
             out[rows, columns] = block
 
-        def mirror(k: int) -> None:  # rows of the upper triangle, and the columns below them
-            own, rest = slice(k, min(k + _BLOCK, n)), slice(min(k + _BLOCK, n), n)
-            fill(own, own)
-            fill(own, rest)
-            out[rest, own] = out[own, rest].T
+        starts = range(0, n, _BLOCK)  # the first goes with the last: together they are as long as others
+        paired = [k for pair in zip(starts, reversed(starts), strict=True) for k in pair][: len(starts)]
+
+        def mirror(part: slice) -> None:  # rows of the upper triangle, and the columns below them
+            for k in paired[part]:
+                own, rest = slice(k, min(k + _BLOCK, n)), slice(min(k + _BLOCK, n), n)
+                fill(own, own)
+                fill(own, rest)
+                out[rest, own] = out[own, rest].T
 
         if other is None:
-            starts = range(0, n, _BLOCK)
-            paired = [k for pair in zip(starts, reversed(starts), strict=True) for k in pair][: len(starts)]
-            for_each_slice(lambda part: [mirror(k) for k in paired[part]], len(paired))
+            for_each_slice(mirror, len(paired))
         else:
             for_each_slice(lambda part: fill(part, slice(None)), n, least=_LEAST)
         return out

@@ -1,5 +1,7 @@
 """Kernel regression with a free intercept by Cholesky factors: one for each beta, of fits and of leave-one-out."""
 
+from typing import Any
+
 import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.linalg import cho_solve, get_lapack_funcs
@@ -77,7 +79,7 @@ class KernelRidge:
         """
         exact = radius < self._single or not _RANGE[0] < np.abs(targets).max() < _RANGE[1]
         for dtype in (np.float64,) if exact else (np.float32, np.float64):
-            system = self.K.astype(dtype)
+            system: NDArray[Any] = self.K.astype(dtype)
             system[np.diag_indices(len(system))] += (max(radius, self.least) * self._inverse).astype(dtype)
             factor, info = get_lapack_funcs("potrf", (system,))(system.T, lower=0, clean=1, overwrite_a=1)
             if not info:
