@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +14,7 @@ from clifford_rand_nn.datafits.registry import labels_of
 from clifford_rand_nn.kernel_network.candidates import Problem, least_by_steps, of_each, varying
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, spread
-from clifford_rand_nn.kernel_network.metric_frame import (
-    SHAPES,
-    held_parts,
-    learned_kernels,
-    outer_parts,
-)
+from clifford_rand_nn.kernel_network.metric_frame import SHAPES, held_parts, learned_kernels, outer_parts
 
 _FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer rows with another kernel may want
 _REFITTED = 3000  # rows up to which predictions are made of all others
@@ -220,12 +215,14 @@ class MetricComparison:
     def selection(self) -> MetricSelection:
         """Return the comparison with predictions of rows that were not seen."""
         folds, best, taken, belongs = self.folds, self.best, self.taken, self.belongs
-        rows, predictions, left = taken[folds.judged], best.predictions, None
+        rows, left = taken[folds.judged], None
         unseen: tuple[Fold, ...] = ()
         if self.chosen.n_iter and len(self.data) <= _REFITTED:
             unseen = folds.unseen(best, taken, belongs)
             rows = np.concatenate([fold.unseen for fold in unseen])
             predictions, left = folds.refitted(best, self.data, varying(self.targets), self.weights, unseen, belongs)
+        else:
+            predictions = folds.predictions(best)
         predictions = predictions + self.targets.mean(axis=0)
         chosen = self.chosen
         return MetricSelection(chosen.shape, chosen.n_iter, self.factors, self.trials, rows, predictions, unseen, left)
@@ -263,18 +260,8 @@ class _Folds:
 
     def judge(self, kernels: list[GateKernel], factor: float) -> _Judged:
         """Fit each fold's kernel with factors of beta from one on, and take one of the least error over all folds."""
-
-        def prepare(fold: int) -> tuple[KernelRidge, NDArray[np.floating], float]:
-            kept, own = self.kept[fold], self.X[self.kept[fold]]
-            K, across = kernels[fold](own), kernels[fold](self.X[self.held[fold]], own)
-            size = spread(K)
-            if self._spreads[fold] == 0.0:
-                self._spreads[fold] = size
-            # nβ in proportion to the spread of the kernel
-            return KernelRidge(K, self._weights(kept), single=True), across, self.radius * size / self._spreads[fold]
-
         folds = range(len(self.held))
-        prepared = of_each(prepare, folds)
+        prepared = of_each(lambda fold: self._prepared(fold, kernels[fold], single=True), folds)
         truth = self.targets[self.judged]
         tried: dict[int, tuple[list[Array], Array, Array]] = {}  # coefficients, predictions and errors
 
@@ -298,6 +285,25 @@ class _Folds:
         k = min(good, key=lambda i: abs(np.log(_FACTORS[i])))
         alphas, predictions, errors = tried[k]
         return _Judged(kernels, alphas, predictions, errors, _FACTORS[k])
+
+    def _prepared(self, fold: int, kernel: GateKernel, *, single: bool) -> tuple[KernelRidge, Any, float]:
+        """Return a fold's fits, the kernel of held-out rows with its own, and nβ in proportion to the spread."""
+        kept, own = self.kept[fold], self.X[self.kept[fold]]
+        K, across = kernel(own), kernel(self.X[self.held[fold]], own)
+        size = spread(K)
+        if self._spreads[fold] == 0.0:
+            self._spreads[fold] = size
+        return KernelRidge(K, self._weights(kept), single=single), across, self.radius * size / self._spreads[fold]
+
+    def predictions(self, best: _Judged) -> Array:
+        """Return the predictions of held-out rows in double precision, by the fit to the fold."""
+
+        def predict(fold: int) -> Array:
+            ridge, across, radius = self._prepared(fold, best.kernels[fold], single=False)
+            alpha, intercept = ridge.fit(self.targets[self.kept[fold]], radius * best.factor)
+            return np.asarray(across @ alpha + intercept)
+
+        return np.concatenate(of_each(predict, range(len(self.held))))
 
     def unseen(self, best: _Judged, taken: NDArray[np.intp], belongs: NDArray[np.intp]) -> tuple[Fold, ...]:
         """Return the gates of as many folds as are needed for enough rows, and rows that they have not seen."""

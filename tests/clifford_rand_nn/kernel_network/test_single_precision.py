@@ -5,8 +5,10 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 from clifford_rand_nn.kernel_network import kernel_ridge
+from clifford_rand_nn.kernel_network.candidates import Problem
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge
+from clifford_rand_nn.kernel_network.metric_selection import compare_metrics
 
 X, y = make_friedman1(150, noise=1.0, random_state=0)
 K, TARGETS = GateKernel(bias=1.0)(X - X.mean(axis=0)), np.column_stack([y - y.mean(), np.sign(y - y.mean())])
@@ -52,3 +54,18 @@ def test_what_has_no_factor_in_single_precision_gets_one_in_double(monkeypatch):
         left_out(same, TARGETS, 1e-9 * 450, single=True), left_out(same, TARGETS, 1e-9 * 450), strict=True
     ):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS / WEIGHTS.mean()])
+def test_predictions_of_held_out_rows_are_stated_in_double_precision(weights):
+    """Where no metric is learned they are those of the fits to the folds that were compared."""
+    compared = compare_metrics(GateKernel(bias=1.0), Problem(X, TARGETS, weights), 1e-3, 1, (), None)
+    found, folds, kernel, expected = compared.selection(), compared.folds, GateKernel(bias=1.0), []
+    for held, kept in zip(folds.held, folds.kept, strict=True):
+        rows, others = compared.taken[held], compared.taken[kept]
+        part = None if weights is None else weights[others] / weights[others].mean()
+        alpha, t = KernelRidge(kernel(X[others]), part).fit(TARGETS[others], len(X) * 1e-3 * compared.best.factor)
+        expected.append(kernel(X[rows], X[others]) @ alpha + t)
+    assert (found.predictions != compared.best.predictions + TARGETS.mean(axis=0)).any()
+    np.testing.assert_allclose(found.predictions, np.concatenate(expected), rtol=1e-9, atol=1e-11)
+    np.testing.assert_array_equal(found.rows, compared.taken[folds.judged])
