@@ -17,7 +17,7 @@ from clifford_rand_nn._progress import phase, track
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import as_loss, labels_of, normalized
 from clifford_rand_nn.estimators.task import WarmStart
-from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
+from clifford_rand_nn.kernel_network.calibration import Calibration, Extra, fit_calibration
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.sparse_rows import merged_rows
 
@@ -119,7 +119,7 @@ class DeferredCalibration:
             model, task, held_out = self._source
             held_out = held_out or _held_out(model, replace(task, began=time.perf_counter()))
             index, probabilistic = labels_of(held_out.targets), as_loss(task.loss, type(model).__name__).probabilistic
-            extras = ("identity",) if probabilistic else ()
+            extras: tuple[Extra, ...] = ("identity",) if probabilistic else ()
             fit = fit_calibration(held_out.outputs, index, len(task.classes), held_out.weights, extras=extras)
             self._source = fit.ordered()
         return self._source

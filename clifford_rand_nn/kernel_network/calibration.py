@@ -1,8 +1,7 @@
 r"""Probabilities from the outputs of a classifier with the squared loss: a few parameters, fitted to leave-one-out."""
 
-from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import log_softmax
@@ -15,6 +14,7 @@ from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.export.program import Value, apply, clipped, constant, maximum, softplus, where
 from clifford_rand_nn.kernel_network.intervals import as_variances
 
+Extra = Literal["offsets", "identity"]  # candidates beside slopes
 _OWNER = "Calibration"
 _KNEE = 6.0  # how sharply the logarithm of an output bends at -1, where its class has no rows
 _PSEUDO = 0.5  # rows of a class that are assumed to be mistaken
@@ -136,7 +136,7 @@ def fit_calibration(
     weights: ArrayLike | None = None,  # (n,)
     variance: ArrayLike | None = None,
     *,
-    extras: Collection[str] = ("offsets",),  # without offsets the most probable class has the largest output
+    extras: tuple[Extra, ...] = ("offsets",),
     share: Array | None = None,  # (n,)
 ) -> Calibration:
     r"""Fit probabilities to leave-one-out outputs by their likelihood, with as many parameters as these support.
@@ -149,10 +149,11 @@ def fit_calibration(
 
     ``F`` (n, C): outputs of every row by the network without that row, or its group: those of a network that has seen
     the row promise too much. Targets were -1 and 1. ``variance`` (n,): predictive variances, without the row as well,
-    in any unit: :math:`k(x,x)-k_x^T(K+n\beta I)^{-1}k_x`. ``extras``: the candidates beside those of
-    slopes, "offsets" and "identity", the softmax of the outputs without a parameter, for those of the logistic loss.
-    ``share``: that of each observation in the weight of its row, if rows stand for several. Raises ArgumentError:
-    arrays of other shapes, or not finite; an index outside the classes; weights as in `normalized`.
+    in any unit: :math:`k(x,x)-k_x^T(K+n\beta I)^{-1}k_x`. ``extras``: the candidates beside those of slopes: "offsets",
+    without which the most probable class has the largest output, and "identity", the softmax of the outputs without a
+    parameter, for those of the logistic loss. ``share``: that of each observation in the weight of its row, if rows
+    stand for several. Raises ArgumentError: arrays of other shapes, or not finite; an index outside the classes;
+    weights as in `normalized`.
 
     Examples
     --------
