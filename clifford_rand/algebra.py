@@ -57,8 +57,7 @@ class Algebra(Space):
 
     Notes
     -----
-    Building costs O(d): there is no table of 2^d blades. Two algebras are equal if their metrics are, whatever the
-    names.
+    Building costs O(d): no table has 2^d blades. Two algebras are equal if their metrics are, whatever the names.
 
     Examples
     --------
@@ -111,8 +110,7 @@ class Algebra(Space):
                     rule = "a number, a symbol or an array of them: no multivector has multivectors for coefficients"
                     received = describe(f"a multivector of grades {coefficient.grades}")
                     raise fail(name, "Algebra", rule, received, "Write products and sums: alg.e1 * A + alg.e2 * B.")
-                blade = self.blade(name)
-                total = total + blade.gp(coefficient)
+                total = total + self.blade(name).gp(coefficient)
             return total.sparse() if not total.ndim else total
         return self.scalar(value)
 
@@ -320,18 +318,20 @@ class Algebra(Space):
         Parameters
         ----------
         rng : Generator, int or None
-        shape : int or tuple of int
-            Batch shape.
+        shape : int or tuple of int, of the batch
         grades : int or iterable of int, optional
             All by default.
         dtype : float32, float64, complex64 or complex128
 
         Examples
         --------
-        >>> cr.Algebra(3).random_multivector(rng=0, shape=2, grades=2)
-        <Multivector batch of Algebra(3): shape=(2,), grades=(2,), dtype=float64>
+        >>> cr.Algebra(3).random_multivector(rng=0, shape=5, grades=2)
+        <Multivector batch of Algebra(3): shape=(5,), grades=(2,), dtype=float64>
          [0] 0.12573022*e12 - 0.13210486*e13 + 0.64042265*e23
          [1] 0.10490012*e12 - 0.53566937*e13 + 0.36159505*e23
+         [2] 1.30400005*e12 + 0.94708096*e13 - 0.70373524*e23
+         [3] -1.26542147*e12 - 0.62327446*e13 + 0.04132598*e23
+         … (1 more)
         """
         generator = as_generator(rng, "random_multivector")
         keys = self.keys_of(grades, "random_multivector", "grades")
