@@ -44,6 +44,11 @@ def test_the_search_begins_at_the_same_beta_in_spreads_of_the_kernel(monkeypatch
     assert len(tried) <= 4
     larger = replace(first, size=1e6 * first.size, candidate=first.candidate._replace(beta=1e6 * first.candidate.beta))
     assert compare(PROBLEM, "column", 1.0, near=larger).candidate == found
+    begun = list(tried)
+    tried.clear()
+    fewer = first.candidate._replace(beta=8 * first.candidate.beta, n_rows=10)  # the same n·beta
+    assert compare(PROBLEM, "column", 1.0, near=replace(first, candidate=fewer)).candidate == found
+    assert tried == begun[: len(tried)]
 
 
 @pytest.mark.parametrize(("off", "are_tried"), [(30.0, True), (1.0, False)])

@@ -38,8 +38,8 @@ def test_of_many_rows_the_gradients_of_a_sample_are_averaged(weighted, monkeypat
     (full,) = learned_kernels(GateKernel(1.0), X, alpha, ("full",), weights)
     monkeypatch.setattr(metric_frame, "_GRADIENTS", 100)
     (some,) = learned_kernels(GateKernel(1.0), X, alpha, ("full",), weights)
-    size = lambda kernel: np.sum((X @ kernel.frame) ** 2 * (1.0 if weights is None else weights[:, None]))  # noqa: E731
-    assert size(some) == pytest.approx(size(full), rel=1e-9)  # of all rows, not of those
+    sizes = [np.average(((X @ kernel.frame) ** 2).sum(axis=1), weights=weights) for kernel in (full, some)]
+    assert sizes[0] == pytest.approx(sizes[1], rel=1e-9)  # of all rows, not of those
     M, sampled = (kernel.frame @ kernel.frame.T for kernel in (full, some))
     assert 1e-4 < np.abs(sampled - M).max() / np.abs(M).max() < 0.2
 
