@@ -1,6 +1,7 @@
-"""In how many processes the tests run, and with which global seed.
+"""In how many processes the tests run, which of their cases, and with which global seed.
 
-One for a few named files; else one a core, each with one BLAS thread. For seeds see `support.seeds`.
+One process and all cases for a few named files; else a process a core, each with one BLAS thread, and few cases of each
+test, the others being slow (`support.few_cases`). For seeds see `support.seeds`.
 """
 
 import os
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.few_cases import beyond_few
 from support.seeds import ALL, run_seeds, shift_seeds
 
 # examples are no part of the installed library: they are found in the repository, behind what is installed
@@ -40,7 +42,11 @@ def pytest_configure(config):
             os.environ.setdefault(name, "1")  # processes start with it, before a plugin of theirs imports NumPy
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by markers
 def pytest_collection_modifyitems(config, items):
+    if not _names_files(config) and not config.option.keyword:
+        for item in beyond_few(items):
+            item.add_marker(pytest.mark.slow)
     if not config.option.global_seed:
         return
     for item in items:
@@ -54,7 +60,11 @@ def pytest_xdist_auto_num_workers(config):
     In a run of all, each process would rewrite 7,200 assertions before its first test, for 10 to 17 s. They stay plain
     there; what fails shows its local variables, and by its name each part of the assertion, too.
     """
-    if all(".py" in argument for argument in config.args):
+    if _names_files(config):
         return 0
     os.environ["PYTEST_ADDOPTS"] = f"{os.environ.get('PYTEST_ADDOPTS', '')} --assert=plain --showlocals"
     return None
+
+
+def _names_files(config):
+    return all(".py" in argument for argument in config.args)
