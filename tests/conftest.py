@@ -24,6 +24,8 @@ def pytest_addoption(parser):
     group = parser.getgroup("global seed")
     group.addoption("--global-seed", type=int, default=0, metavar="K", help="other numbers for every seed in the tests")
     group.addoption("--all-seeds", action="store_true", help=f"run the tests for each global seed from 0 to {ALL - 1}")
+    text = "few cases of each test, the others being slow, or all; all of named files and with -k, else few"
+    parser.getgroup("cases").addoption("--cases", choices=["few", "all"], help=text)
 
 
 def pytest_cmdline_main(config):
@@ -44,7 +46,7 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by markers
 def pytest_collection_modifyitems(config, items):
-    if not _names_files(config) and not config.option.keyword:
+    if (config.option.cases or ("all" if _names_files(config) or config.option.keyword else "few")) == "few":
         for item in beyond_few(items):
             item.add_marker(pytest.mark.slow)
     if not config.option.global_seed:

@@ -31,13 +31,15 @@ def test_every_function_keeps_a_case_and_marked_cases_do_not_count():
     assert [item.nodeid for item in beyond_few(items, 2)] == ["a.py::two[2]", "a.py::two[4]"]
 
 
-@pytest.mark.parametrize(("arguments", "count"), [(["."], 3), (["test_a.py", "-k", "test_a"], 0)])
+@pytest.mark.parametrize(
+    ("arguments", "count"), [(["."], 3), (["test_a.py", "-k", "test_a"], 0), (["test_a.py", "--cases", "few"], 3)]
+)
 def test_other_cases_of_a_folder_are_slow_and_none_of_a_file(arguments, count, tmp_path, monkeypatch):
     (tmp_path / "test_a.py").write_text("import pytest\n@pytest.mark.parametrize('k', range(5))\ndef test_a(k): pass\n")
     (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text())
     (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {TESTS}\nmarkers =\n  slow: a\n  smoke: b\n")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "xdist", "-m", "slow", *arguments]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "xdist", "-n", "0", "-m", "slow", *arguments]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode == (0 if count else 5)  # 5: no test was selected
     assert (f"{count} passed" if count else "5 deselected") in result.stdout
