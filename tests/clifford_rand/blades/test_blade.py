@@ -38,52 +38,52 @@ def size(alg, *blades):
     return math.prod(float(np.abs(A.values).max(initial=0)) for A in blades) * (gram * alg.d) ** alg.d
 
 
-def test_products_agree_with_multivectors():
+@pytest.mark.parametrize("alg", some(), ids=repr)
+def test_products_agree_with_multivectors(alg):
     rng = np.random.default_rng(0)
-    for alg in some():
-        for k in range(alg.d + 1):
-            X, Y = rows_of(alg, rng, k), rows_of(alg, rng, k)
-            A, B, M, N = cr.Blade(X, alg), cr.Blade(Y, alg), wedge(alg, X), wedge(alg, Y)
-            assert A.grade == k
-            assert close(A, M, 1e-13)
-            assert close(~A, ~M, 1e-13)
-            assert close(-2.5 * A, -2.5 * M, 1e-13)
-            wanted = float(cr.inner(M, N).values[0])
-            atol = 1e-13 * size(alg, M, N)
-            np.testing.assert_allclose(cr.inner(A, B), wanted, rtol=1e-9, atol=atol)
-            np.testing.assert_allclose(A.norm_squared(), M.norm_squared(), rtol=1e-9, atol=atol)
-            np.testing.assert_allclose(A.norm() ** 2, abs(M.norm_squared()), rtol=1e-9, atol=atol)
-            np.testing.assert_allclose(np.exp(A.log_volume()), np.linalg.norm(M.values), rtol=1e-11)
-            for j in range(alg.d + 1):
-                Z = rows_of(alg, rng, j)
-                assert close(cr.wedge(A, cr.Blade(Z, alg)), M ^ wedge(alg, Z), 1e-12) or k + j > alg.d
-                assert k + j < alg.d or close(A & cr.Blade(Z, alg), M & wedge(alg, Z), 1e-8), (alg, k, j)
-                if j != k:
-                    assert A.inner(cr.Blade(Z, alg)) == 0
+    for k in range(alg.d + 1):
+        X, Y = rows_of(alg, rng, k), rows_of(alg, rng, k)
+        A, B, M, N = cr.Blade(X, alg), cr.Blade(Y, alg), wedge(alg, X), wedge(alg, Y)
+        assert A.grade == k
+        assert close(A, M, 1e-13)
+        assert close(~A, ~M, 1e-13)
+        assert close(-2.5 * A, -2.5 * M, 1e-13)
+        wanted = float(cr.inner(M, N).values[0])
+        atol = 1e-13 * size(alg, M, N)
+        np.testing.assert_allclose(cr.inner(A, B), wanted, rtol=1e-9, atol=atol)
+        np.testing.assert_allclose(A.norm_squared(), M.norm_squared(), rtol=1e-9, atol=atol)
+        np.testing.assert_allclose(A.norm() ** 2, abs(M.norm_squared()), rtol=1e-9, atol=atol)
+        np.testing.assert_allclose(np.exp(A.log_volume()), np.linalg.norm(M.values), rtol=1e-11)
+        for j in range(alg.d + 1):
+            Z = rows_of(alg, rng, j)
+            assert close(cr.wedge(A, cr.Blade(Z, alg)), M ^ wedge(alg, Z), 1e-12) or k + j > alg.d
+            assert k + j < alg.d or close(A & cr.Blade(Z, alg), M & wedge(alg, Z), 1e-8), (alg, k, j)
+            if j != k:
+                assert A.inner(cr.Blade(Z, alg)) == 0
 
 
-def test_duals_agree_with_multivectors():
+@pytest.mark.parametrize("alg", some(), ids=repr)
+def test_duals_agree_with_multivectors(alg):
     rng = np.random.default_rng(1)
-    for alg in some():
-        null = alg.r > 0
-        for k in range(alg.d + 1):
-            X = rows_of(alg, rng, k)
-            A, M = cr.Blade(X, alg), wedge(alg, X)
-            scale = size(alg, M)
-            assert cr.star(A).grade == alg.d - k
-            assert close(cr.star(A), cr.star(M), scale=scale), (alg, k)
-            assert close(A.star_right(), M.star_right(), scale=scale)
-            assert close(A.left_complement(), M.left_complement(), scale=scale)
-            assert close(A.right_complement(), M.right_complement(), scale=scale)
-            assert A.left_complement().right_complement().isclose(A, rtol=1e-10)
-            if null:
-                refused("Use left_complement", A.dual)
-                refused("Use right_complement", A.undual)
-            else:
-                assert close(A.dual(), M.dual(), scale=scale)
-                assert close(A.undual(), M.undual(), scale=scale)
-                assert A.dual().undual().isclose(A, rtol=1e-8), (alg, k)
-                assert A.star().star().isclose(A * ((-1) ** (k * (alg.d - k)) * np.linalg.det(alg.metric)), rtol=1e-8)
+    null = alg.r > 0
+    for k in range(alg.d + 1):
+        X = rows_of(alg, rng, k)
+        A, M = cr.Blade(X, alg), wedge(alg, X)
+        scale = size(alg, M)
+        assert cr.star(A).grade == alg.d - k
+        assert close(cr.star(A), cr.star(M), scale=scale), (alg, k)
+        assert close(A.star_right(), M.star_right(), scale=scale)
+        assert close(A.left_complement(), M.left_complement(), scale=scale)
+        assert close(A.right_complement(), M.right_complement(), scale=scale)
+        assert A.left_complement().right_complement().isclose(A, rtol=1e-10)
+        if null:
+            refused("Use left_complement", A.dual)
+            refused("Use right_complement", A.undual)
+        else:
+            assert close(A.dual(), M.dual(), scale=scale)
+            assert close(A.undual(), M.undual(), scale=scale)
+            assert A.dual().undual().isclose(A, rtol=1e-8), (alg, k)
+            assert A.star().star().isclose(A * ((-1) ** (k * (alg.d - k)) * np.linalg.det(alg.metric)), rtol=1e-8)
 
 
 def test_star_in_degenerate_metrics():

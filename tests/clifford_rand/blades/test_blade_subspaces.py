@@ -36,40 +36,40 @@ def mixed(rng, rows):
 # ---- projection
 
 
-def test_projection_agrees_with_multivectors():
+@pytest.mark.parametrize("alg", some(), ids=repr)
+def test_projection_agrees_with_multivectors(alg):
     rng = np.random.default_rng(0)
-    for alg in some():
-        for k in range(alg.d + 1):
-            B = random_blade(alg, rng, k)
-            N = B.to_multivector()
-            if B.is_null():
-                refused("must be not null", random_blade(alg, rng, 1).project, B)
-                refused("must be not null", B.projection_of, np.ones(alg.d))
-                with pytest.raises(cr.ArgumentError):
-                    N.project(N)
-                continue
-            X = rng.standard_normal((3, alg.d))
-            inside, out = B.projection_of(X), B.rejection_of(X)
-            grade_one = alg.vector(X).project(N).grade(1)
-            np.testing.assert_allclose(inside, grade_one.on_keys(alg.vector(X).keys).coefficients, rtol=1e-6, atol=1e-8)
-            np.testing.assert_allclose(inside + out, X, rtol=1e-8, atol=1e-8)
-            np.testing.assert_allclose(out @ alg.metric @ B.factors.T, 0, atol=1e-6)
-            assert B.contains(inside, rtol=1e-6).all()
-            for j in range(alg.d + 1):
-                A = random_blade(alg, rng, j)
-                M = A.to_multivector()
-                scale = np.abs(M.values).max() * max(1.0, np.abs(B.projection_of(np.eye(alg.d))).max()) ** j
-                if alg.r and j > k > 0:  # multivectors refuse what vanishes there: flats are meant
-                    refused("degenerate metric", M.project, N)
-                else:
-                    image = A.project(B).to_multivector()
-                    assert image.isclose(M.project(N), rtol=1e-6, atol=1e-8 * scale), (alg, j, k)
-                assert A.reject(B).to_multivector().isclose(M.reject(N), rtol=1e-6, atol=1e-8 * scale), (alg, j, k)
-                if j + k <= alg.d:
-                    assert (A.reject(B) ^ B).isclose(A ^ B, rtol=1e-6)
-                else:
-                    assert A.reject(B).is_zero()
-                assert A.project(B).is_zero() is (j > k)
+    for k in range(alg.d + 1):
+        B = random_blade(alg, rng, k)
+        N = B.to_multivector()
+        if B.is_null():
+            refused("must be not null", random_blade(alg, rng, 1).project, B)
+            refused("must be not null", B.projection_of, np.ones(alg.d))
+            with pytest.raises(cr.ArgumentError):
+                N.project(N)
+            continue
+        X = rng.standard_normal((3, alg.d))
+        inside, out = B.projection_of(X), B.rejection_of(X)
+        grade_one = alg.vector(X).project(N).grade(1)
+        np.testing.assert_allclose(inside, grade_one.on_keys(alg.vector(X).keys).coefficients, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(inside + out, X, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(out @ alg.metric @ B.factors.T, 0, atol=1e-6)
+        assert B.contains(inside, rtol=1e-6).all()
+        for j in range(alg.d + 1):
+            A = random_blade(alg, rng, j)
+            M = A.to_multivector()
+            scale = np.abs(M.values).max() * max(1.0, np.abs(B.projection_of(np.eye(alg.d))).max()) ** j
+            if alg.r and j > k > 0:  # multivectors refuse what vanishes there: flats are meant
+                refused("degenerate metric", M.project, N)
+            else:
+                image = A.project(B).to_multivector()
+                assert image.isclose(M.project(N), rtol=1e-6, atol=1e-8 * scale), (alg, j, k)
+            assert A.reject(B).to_multivector().isclose(M.reject(N), rtol=1e-6, atol=1e-8 * scale), (alg, j, k)
+            if j + k <= alg.d:
+                assert (A.reject(B) ^ B).isclose(A ^ B, rtol=1e-6)
+            else:
+                assert A.reject(B).is_zero()
+            assert A.project(B).is_zero() is (j > k)
 
 
 def test_rejection_is_accurate_near_the_subspace():
@@ -95,33 +95,33 @@ def test_rejection_is_accurate_near_the_subspace():
 # ---- span and intersection
 
 
-def test_span_and_intersection_agree_with_multivectors():
+@pytest.mark.parametrize("alg", [cr.Algebra(1), cr.Algebra(2, 1), cr.Algebra(2, 1, 1), cr.Algebra(5)], ids=repr)
+def test_span_and_intersection_agree_with_multivectors(alg):
     """A = A'∧M, B = M∧B' and J = A'∧M∧B' for subspaces with a common part of every dimension, in any metric."""
     rng = np.random.default_rng(2)
-    for alg in (cr.Algebra(1), cr.Algebra(2, 1), cr.Algebra(2, 1, 1), cr.Algebra(5)):
-        d = alg.d
-        for a in range(d + 1):
-            for b in range(d + 1):
-                for m in range(max(0, a + b - d), min(a, b) + 1):
-                    M, first, second = (random_blade(alg, rng, k) for k in (m, a - m, b - m))
-                    A, B, J = first ^ M, M ^ second, first ^ M ^ second
-                    span, intersection = A.span(B), A.intersection(B)
-                    assert (span.grade, intersection.grade) == (a + b - m, m)
-                    np.testing.assert_allclose(span.log_volume(), 0, atol=1e-12)
-                    assert span.is_parallel(J, rtol=1e-7)
-                    assert intersection.is_parallel(M, rtol=1e-7)
-                    sign = 1 if span.same_orientation(J) else -1
-                    assert span.isclose(J.scaled(-J.log_volume(), sign), rtol=1e-7)
-                    assert intersection.isclose(M.scaled(J.log_volume(), sign), rtol=1e-7)
-                    assert span.canonical().sign == 1
-                    theirs = A.to_multivector().span(B.to_multivector())
-                    turn = 1 if theirs.isclose(span.to_multivector(), rtol=1e-7) else -1
-                    assert (theirs * turn).isclose(span.to_multivector(), rtol=1e-7)
-                    theirs_common = A.to_multivector().intersection(B.to_multivector())
-                    assert (theirs_common * turn).isclose(intersection.to_multivector(), rtol=1e-7)
-                    if a + b - m == d:
-                        assert span.to_multivector().isclose(alg.I * 1.0)
-                        assert intersection.to_multivector().isclose(A.to_multivector() & B.to_multivector(), rtol=1e-7)
+    d = alg.d
+    for a in range(d + 1):
+        for b in range(d + 1):
+            for m in range(max(0, a + b - d), min(a, b) + 1):
+                M, first, second = (random_blade(alg, rng, k) for k in (m, a - m, b - m))
+                A, B, J = first ^ M, M ^ second, first ^ M ^ second
+                span, intersection = A.span(B), A.intersection(B)
+                assert (span.grade, intersection.grade) == (a + b - m, m)
+                np.testing.assert_allclose(span.log_volume(), 0, atol=1e-12)
+                assert span.is_parallel(J, rtol=1e-7)
+                assert intersection.is_parallel(M, rtol=1e-7)
+                sign = 1 if span.same_orientation(J) else -1
+                assert span.isclose(J.scaled(-J.log_volume(), sign), rtol=1e-7)
+                assert intersection.isclose(M.scaled(J.log_volume(), sign), rtol=1e-7)
+                assert span.canonical().sign == 1
+                theirs = A.to_multivector().span(B.to_multivector())
+                turn = 1 if theirs.isclose(span.to_multivector(), rtol=1e-7) else -1
+                assert (theirs * turn).isclose(span.to_multivector(), rtol=1e-7)
+                theirs_common = A.to_multivector().intersection(B.to_multivector())
+                assert (theirs_common * turn).isclose(intersection.to_multivector(), rtol=1e-7)
+                if a + b - m == d:
+                    assert span.to_multivector().isclose(alg.I * 1.0)
+                    assert intersection.to_multivector().isclose(A.to_multivector() & B.to_multivector(), rtol=1e-7)
 
 
 def test_span_and_intersection_of_large_blades_scales_and_batches():

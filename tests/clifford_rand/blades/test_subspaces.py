@@ -142,48 +142,48 @@ def test_lines_and_planes_of_projective_geometry():
 # ---- projections
 
 
-def test_projection_and_rejection():
+@pytest.mark.parametrize("alg", [*algebras(3), cr.Algebra(3, 1), cr.Algebra(2, 1, 1)], ids=repr)
+def test_projection_and_rejection(alg):
     """By their definitions; that they are outermorphisms and orthogonal is tested with `Blade`, which agrees."""
     rng = np.random.default_rng(7)
-    for alg in (*algebras(3), cr.Algebra(3, 1), cr.Algebra(2, 1, 1)):
-        for s in range(1, alg.d + 1):
-            B = blade(alg, rng, s)
-            square = abs(float((B * ~B)["1"])) / float(np.square(B.values).sum())
-            if square < 1e-3:
-                continue
-            for r in range(alg.d):
-                A, a = alg.random_multivector(rng=rng, grades=r), alg.random_multivector(rng=rng, grades=1)
-                size = float(np.abs(A.values).max() * np.abs(a.values).max()) / square**2 * 20
-                size *= max(1.0, float(np.abs(alg.metric).max())) ** (2 * alg.d)
-                close = {"rtol": 1e-9, "atol": 1e-11 * size}
-                assert A.reject(B).isclose((A ^ B) * B.inv(), **close)
-                assert (A ^ a).reject(B).isclose(A.reject(B) ^ a.reject(B), **close)
-                if alg.form.counts[2] and r > s:  # a point on a plane, maybe
-                    refused(r"'A' parameter of project .*pga\.project", A.project, B)
-                else:
-                    assert A.project(B).isclose((A << B) * B.inv(), **close), (alg, s, r)
-                    assert A.project(1e120 * B).project(B).isclose(A.project(B), **close)
+    for s in range(1, alg.d + 1):
+        B = blade(alg, rng, s)
+        square = abs(float((B * ~B)["1"])) / float(np.square(B.values).sum())
+        if square < 1e-3:
+            continue
+        for r in range(alg.d):
+            A, a = alg.random_multivector(rng=rng, grades=r), alg.random_multivector(rng=rng, grades=1)
+            size = float(np.abs(A.values).max() * np.abs(a.values).max()) / square**2 * 20
+            size *= max(1.0, float(np.abs(alg.metric).max())) ** (2 * alg.d)
+            close = {"rtol": 1e-9, "atol": 1e-11 * size}
+            assert A.reject(B).isclose((A ^ B) * B.inv(), **close)
+            assert (A ^ a).reject(B).isclose(A.reject(B) ^ a.reject(B), **close)
+            if alg.form.counts[2] and r > s:  # a point on a plane, maybe
+                refused(r"'A' parameter of project .*pga\.project", A.project, B)
+            else:
+                assert A.project(B).isclose((A << B) * B.inv(), **close), (alg, s, r)
+                assert A.project(1e120 * B).project(B).isclose(A.project(B), **close)
 
 
-def test_reflections():
+@pytest.mark.parametrize("alg", [*algebras(3), cr.Algebra(3, 1), cr.Algebra(2, 1, 1)], ids=repr)
+def test_reflections(alg):
     """x - 2 project(x) on vectors, the outermorphism of that on all grades; with inside=True 2 project(x) - x."""
     rng = np.random.default_rng(8)
-    for alg in (*algebras(3), cr.Algebra(3, 1), cr.Algebra(2, 1, 1)):
-        for s in range(1, alg.d + 1):
-            B = blade(alg, rng, s)
-            square = abs(float((B * ~B)["1"])) / float(np.square(B.values).sum())
-            if square < 1e-2:
-                continue
-            basis = alg.vector(np.eye(alg.d))
-            for inside in (False, True):
-                F = (basis - 2 * basis.project(B)).values.T * (-1 if inside else 1)
-                A = alg.random_multivector(rng=rng)
-                wanted = A.outermorphism(F)
-                tolerance = 1e-10 * float(np.abs(wanted.values).max()) / square**2
-                tolerance *= max(1.0, float(np.abs(alg.metric).max())) ** (2 * alg.d)
-                assert A.reflect(B, inside=inside).isclose(wanted, rtol=1e-9, atol=tolerance), (alg, s, inside)
-                again = A.reflect(B, inside=inside).reflect(B, inside=inside)
-                assert again.isclose(A, rtol=1e-9, atol=tolerance)
+    for s in range(1, alg.d + 1):
+        B = blade(alg, rng, s)
+        square = abs(float((B * ~B)["1"])) / float(np.square(B.values).sum())
+        if square < 1e-2:
+            continue
+        basis = alg.vector(np.eye(alg.d))
+        for inside in (False, True):
+            F = (basis - 2 * basis.project(B)).values.T * (-1 if inside else 1)
+            A = alg.random_multivector(rng=rng)
+            wanted = A.outermorphism(F)
+            tolerance = 1e-10 * float(np.abs(wanted.values).max()) / square**2
+            tolerance *= max(1.0, float(np.abs(alg.metric).max())) ** (2 * alg.d)
+            assert A.reflect(B, inside=inside).isclose(wanted, rtol=1e-9, atol=tolerance), (alg, s, inside)
+            again = A.reflect(B, inside=inside).reflect(B, inside=inside)
+            assert again.isclose(A, rtol=1e-9, atol=tolerance)
 
 
 def test_projection_of_batches_and_exact_numbers():

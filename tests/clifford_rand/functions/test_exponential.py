@@ -79,14 +79,14 @@ def test_one_and_two_planes(counts):
         assert (A.exp() * (-A).exp()).isclose(1, rtol=1e-12)
 
 
-def test_two_planes_of_all_sizes():
+@pytest.mark.parametrize("counts", signatures(5, 4), ids=repr)
+def test_two_planes_of_all_sizes(counts):
     """Components from 1e-9 to 10 in one bivector: every branch of the divided difference, in every signature."""
     rng = np.random.default_rng(3)
-    for counts in signatures(5, 4):
-        n = math.comb(sum(counts), 2)
-        for _ in range(2):
-            B = rng.standard_normal(n) * 10 ** rng.uniform(-6, 0.6, n)
-            assert error(cr.Algebra(*counts).bivector(B * 10 ** rng.uniform(-3, 0.3))) < 1e-14
+    n = math.comb(sum(counts), 2)
+    for _ in range(2):
+        B = rng.standard_normal(n) * 10 ** rng.uniform(-6, 0.6, n)
+        assert error(cr.Algebra(*counts).bivector(B * 10 ** rng.uniform(-3, 0.3))) < 1e-14
 
 
 def test_metrics_that_are_not_diagonal():
@@ -166,23 +166,23 @@ def test_dtypes(dtype):
     assert R3.e12.exp().isclose(math.cos(1) + math.sin(1) * R3.e12)
 
 
-def test_laws():
+@pytest.mark.parametrize("counts", signatures(5)[::2], ids=repr)
+def test_laws(counts):
     rng = np.random.default_rng(9)
-    for counts in signatures(5)[::2]:
-        alg = cr.Algebra(*counts)
-        A, V = alg.random_multivector(rng=rng), alg.random_multivector(rng=rng, grades=1)
-        E = A.exp()
-        assert (E * (-A).exp()).isclose(1, rtol=1e-10, atol=1e-14 * largest(E) ** 2)
-        commuting, parts = 0.5 * A + 0.25 * A * A, (0.5 * A).exp() * (0.25 * A * A).exp()
-        assert commuting.exp().isclose(parts, rtol=1e-9, atol=1e-11 * largest(commuting.exp()))
-        assert A.reverse().exp().isclose(E.reverse(), rtol=1e-11)
-        assert A.involute().exp().isclose(E.involute(), rtol=1e-11)
-        if (V * V)["1"] != 0:
-            assert (V * A * V.inv()).exp().isclose(V * E * V.inv(), rtol=1e-7)
-        if alg.d > 1:
-            R = alg.random_multivector(rng=rng, grades=2).exp()
-            assert all(k % 2 == 0 for k in R.grades)
-            assert (R * ~R).isclose(1, rtol=1e-11, atol=1e-14 * largest(R) ** 2)
+    alg = cr.Algebra(*counts)
+    A, V = alg.random_multivector(rng=rng), alg.random_multivector(rng=rng, grades=1)
+    E = A.exp()
+    assert (E * (-A).exp()).isclose(1, rtol=1e-10, atol=1e-14 * largest(E) ** 2)
+    commuting, parts = 0.5 * A + 0.25 * A * A, (0.5 * A).exp() * (0.25 * A * A).exp()
+    assert commuting.exp().isclose(parts, rtol=1e-9, atol=1e-11 * largest(commuting.exp()))
+    assert A.reverse().exp().isclose(E.reverse(), rtol=1e-11)
+    assert A.involute().exp().isclose(E.involute(), rtol=1e-11)
+    if (V * V)["1"] != 0:
+        assert (V * A * V.inv()).exp().isclose(V * E * V.inv(), rtol=1e-7)
+    if alg.d > 1:
+        R = alg.random_multivector(rng=rng, grades=2).exp()
+        assert all(k % 2 == 0 for k in R.grades)
+        assert (R * ~R).isclose(1, rtol=1e-11, atol=1e-14 * largest(R) ** 2)
 
 
 def test_ten_and_forty_dimensions():

@@ -110,13 +110,13 @@ def test_equal_and_nearly_equal_angles_around_half_and_full_turns(signature):
             assert error(R, R.log()) < 2e-12, (base, apart)
 
 
-def test_minus_one_turns_once_in_some_plane():
-    for counts in [*signatures(5), (6, 0, 0), (3, 3, 0), (2, 2, 2), (1, 5, 0)]:
-        if max(counts[:2]) > 1:
-            one = cr.Algebra(*counts).scalar(-1.0)
-            assert one.log().grades == (2,)
-            assert error(one, one.log()) < 1e-15
-            assert abs(abs(one.log().values).max() - np.pi) < 1e-12
+@pytest.mark.parametrize("counts", [*signatures(5), (6, 0, 0), (3, 3, 0), (2, 2, 2), (1, 5, 0)], ids=repr)
+def test_minus_one_turns_once_in_some_plane(counts):
+    if max(counts[:2]) > 1:
+        one = cr.Algebra(*counts).scalar(-1.0)
+        assert one.log().grades == (2,)
+        assert error(one, one.log()) < 1e-15
+        assert abs(abs(one.log().values).max() - np.pi) < 1e-12
 
 
 def test_products_of_unit_vectors():

@@ -14,45 +14,47 @@ from support.refusals import refused
 R3, R4 = cr.Algebra(3), cr.Algebra(4)
 
 
-def test_it_is_the_two_products_and_keeps_grades():
+@pytest.mark.parametrize("alg", algebras(), ids=repr)
+def test_it_is_the_two_products_and_keeps_grades(alg):
     """By its grades, by its matrix, which leaves the metric, and for one of each kind of metric."""
     rng = np.random.default_rng(1)
-    for alg in algebras():
-        for count in range(1, min(alg.d, 3) + 1)[:: 1 + (alg.d > 4)]:
-            R = versor(alg, rng, count)
-            if R is None:
-                continue
-            inverse = R.inv()
-            for grades in [(k,) for k in range(alg.d + 1)] + [tuple(range(alg.d + 1))]:
-                X = alg.random_multivector(rng=rng, grades=grades)
-                plain = R * X * inverse
-                assert (R >> X).isclose(plain, rtol=1e-8, atol=1e-9 * float(np.abs(plain.values).max() + 1)), alg
-                assert (R >> X).grades == grades
-            assert (R >> 2).isclose(2.0)
-            M, gram, x = cr.stack([R, R]).vector_matrix(), alg.metric.astype(float), rng.standard_normal(alg.d)
-            assert M.shape == (2, alg.d, alg.d)
-            scale = float(np.square(np.abs(M)).max() * np.abs(gram).max())
-            kept = np.swapaxes(M, -1, -2) @ gram @ M
-            np.testing.assert_allclose(kept, np.broadcast_to(gram, M.shape), atol=1e-9 * scale)
-            np.testing.assert_allclose((R >> alg.vector(x)).values, M[0] @ x, rtol=1e-8, atol=1e-10 * np.abs(M).max())
+    for count in range(1, min(alg.d, 3) + 1)[:: 1 + (alg.d > 4)]:
+        R = versor(alg, rng, count)
+        if R is None:
+            continue
+        inverse = R.inv()
+        for grades in [(k,) for k in range(alg.d + 1)] + [tuple(range(alg.d + 1))]:
+            X = alg.random_multivector(rng=rng, grades=grades)
+            plain = R * X * inverse
+            assert (R >> X).isclose(plain, rtol=1e-8, atol=1e-9 * float(np.abs(plain.values).max() + 1)), alg
+            assert (R >> X).grades == grades
+        assert (R >> 2).isclose(2.0)
+        M, gram, x = cr.stack([R, R]).vector_matrix(), alg.metric.astype(float), rng.standard_normal(alg.d)
+        assert M.shape == (2, alg.d, alg.d)
+        scale = float(np.square(np.abs(M)).max() * np.abs(gram).max())
+        kept = np.swapaxes(M, -1, -2) @ gram @ M
+        np.testing.assert_allclose(kept, np.broadcast_to(gram, M.shape), atol=1e-9 * scale)
+        np.testing.assert_allclose((R >> alg.vector(x)).values, M[0] @ x, rtol=1e-8, atol=1e-10 * np.abs(M).max())
 
 
-def test_the_product_in_a_batch_is_that_of_each_element():
+@pytest.mark.parametrize(
+    "alg", [R3, cr.Algebra(3, 0, 1), cr.Algebra(4, 1), cr.Algebra.cga(2, null_basis=True), cr.Algebra(6)], ids=repr
+)
+def test_the_product_in_a_batch_is_that_of_each_element(alg):
     rng = np.random.default_rng(2)
-    for alg in (R3, cr.Algebra(3, 0, 1), cr.Algebra(4, 1), cr.Algebra.cga(2, null_basis=True), cr.Algebra(6)):
-        R, many = versor(alg, rng, 2), versor(alg, rng, 2, (3,))
-        for grades in (1, (0, 1, 3), None):
-            for count in (2, 400):  # below and above the batch from which the matrix is built
-                X = alg.random_multivector(rng=rng, shape=(count,), grades=grades)
-                Y, table = R >> X, many.reshape(3, 1) >> X
-                assert (Y.shape, Y.grades, table.shape) == ((count,), X.grades, (3, count))
-                for i in (0, count - 1):
-                    assert Y[i].isclose(R >> X[i], rtol=1e-11)
-                assert (R.reshape(1) >> X).isclose(Y, rtol=1e-11).all()
-                for i in range(3):
-                    assert table[i].isclose(many[i] >> X, rtol=1e-10).all()
-        assert (many >> alg.random_multivector(rng=rng, shape=(5, 3), grades=1)).shape == (5, 3)
-        assert (many >> alg.basis_vectors()[0]).shape == (3,)
+    R, many = versor(alg, rng, 2), versor(alg, rng, 2, (3,))
+    for grades in (1, (0, 1, 3), None):
+        for count in (2, 400):  # below and above the batch from which the matrix is built
+            X = alg.random_multivector(rng=rng, shape=(count,), grades=grades)
+            Y, table = R >> X, many.reshape(3, 1) >> X
+            assert (Y.shape, Y.grades, table.shape) == ((count,), X.grades, (3, count))
+            for i in (0, count - 1):
+                assert Y[i].isclose(R >> X[i], rtol=1e-11)
+            assert (R.reshape(1) >> X).isclose(Y, rtol=1e-11).all()
+            for i in range(3):
+                assert table[i].isclose(many[i] >> X, rtol=1e-10).all()
+    assert (many >> alg.random_multivector(rng=rng, shape=(5, 3), grades=1)).shape == (5, 3)
+    assert (many >> alg.basis_vectors()[0]).shape == (3,)
 
 
 def test_it_is_the_rotation_matrix():

@@ -28,24 +28,24 @@ def size(M, N, k):
     return largest * max(1.0, float(np.abs(M.algebra.metric).max())) ** k
 
 
-def test_the_star_is_defined_by_the_inner_product():
+@pytest.mark.parametrize("alg", metrics(), ids=repr)
+def test_the_star_is_defined_by_the_inner_product(alg):
     """(star M) ^ N = inner(M, N) I = M ^ star_right N for grades alike, star star M = ± det(G) M."""
     rng = np.random.default_rng(1)
-    for alg in metrics():
-        det, d = float(np.linalg.det(alg.metric.astype(float))), alg.d
-        assert cr.star(alg.scalar(1)) == alg.I
-        assert cr.star(alg.I).isclose(det, rtol=1e-9, atol=1e-12)
-        for k in range(d + 1):
-            M, N = (alg.random_multivector(rng=rng, grades=k) for _ in range(2))
-            expected, sign, atol = cr.inner(M, N) * alg.I, (-1) ** (k * (d - k)), 1e-12 * size(M, N, k)
-            assert (cr.star(M) ^ N).isclose(expected, rtol=1e-9, atol=atol)
-            assert (M ^ N.star_right()).isclose(expected, rtol=1e-9, atol=atol)
-            assert (N.reverse() * alg.I).isclose(N.star_right(), rtol=1e-12)
-            assert N.star_right().isclose(sign * N.star(), rtol=1e-9, atol=atol)
-            atol = 1e-9 * max(1.0, float(np.abs(alg.metric).max())) ** d
-            assert M.star().star().isclose(sign * det * M, rtol=1e-9, atol=atol)
-            assert M.star_right().star().isclose(det * M, rtol=1e-9, atol=atol)
-            assert cr.inner(M.star(), N.star()).isclose(det * cr.inner(M, N), rtol=1e-8, atol=10 * atol)
+    det, d = float(np.linalg.det(alg.metric.astype(float))), alg.d
+    assert cr.star(alg.scalar(1)) == alg.I
+    assert cr.star(alg.I).isclose(det, rtol=1e-9, atol=1e-12)
+    for k in range(d + 1):
+        M, N = (alg.random_multivector(rng=rng, grades=k) for _ in range(2))
+        expected, sign, atol = cr.inner(M, N) * alg.I, (-1) ** (k * (d - k)), 1e-12 * size(M, N, k)
+        assert (cr.star(M) ^ N).isclose(expected, rtol=1e-9, atol=atol)
+        assert (M ^ N.star_right()).isclose(expected, rtol=1e-9, atol=atol)
+        assert (N.reverse() * alg.I).isclose(N.star_right(), rtol=1e-12)
+        assert N.star_right().isclose(sign * N.star(), rtol=1e-9, atol=atol)
+        atol = 1e-9 * max(1.0, float(np.abs(alg.metric).max())) ** d
+        assert M.star().star().isclose(sign * det * M, rtol=1e-9, atol=atol)
+        assert M.star_right().star().isclose(det * M, rtol=1e-9, atol=atol)
+        assert cr.inner(M.star(), N.star()).isclose(det * cr.inner(M, N), rtol=1e-8, atol=10 * atol)
 
 
 def test_dual_and_star_differ_by_a_sign_and_the_determinant():
@@ -83,17 +83,17 @@ def test_the_star_of_a_wedge_is_the_cross_product(d):
         np.testing.assert_allclose(star.values @ x, np.linalg.det(np.concatenate([np.tile(x, (4, 1, 1)), A], axis=1)))
 
 
-def test_inner_is_the_gram_determinant():
+@pytest.mark.parametrize("alg", metrics(), ids=repr)
+def test_inner_is_the_gram_determinant(alg):
     rng = np.random.default_rng(4)
-    for alg in metrics():
-        for k in range(1, alg.d + 1):
-            a, b = rng.standard_normal((2, k, alg.d))
-            M, N = cr.wedge(*alg.vector(a)), cr.wedge(*alg.vector(b))
-            wanted = float(np.linalg.det(a @ alg.metric.astype(float) @ b.T))
-            exactness = {"rel": 1e-8, "abs": 1e-11 * size(M, N, k)}
-            assert cr.inner(M, N)["1"] == pytest.approx(wanted, **exactness)
-            assert (M.reverse() * N)["1"] == pytest.approx(wanted, **exactness)
-            assert M.scalar_product(N)["1"] == pytest.approx((-1) ** (k * (k - 1) // 2) * wanted, **exactness)
+    for k in range(1, alg.d + 1):
+        a, b = rng.standard_normal((2, k, alg.d))
+        M, N = cr.wedge(*alg.vector(a)), cr.wedge(*alg.vector(b))
+        wanted = float(np.linalg.det(a @ alg.metric.astype(float) @ b.T))
+        exactness = {"rel": 1e-8, "abs": 1e-11 * size(M, N, k)}
+        assert cr.inner(M, N)["1"] == pytest.approx(wanted, **exactness)
+        assert (M.reverse() * N)["1"] == pytest.approx(wanted, **exactness)
+        assert M.scalar_product(N)["1"] == pytest.approx((-1) ** (k * (k - 1) // 2) * wanted, **exactness)
 
 
 def test_complements_of_basis_blades():

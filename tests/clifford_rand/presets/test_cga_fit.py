@@ -86,18 +86,18 @@ def test_a_fit_differs_from_that_of_distances_by_the_square_of_the_noise(noise):
     assert np.linalg.norm(cga.center(S) - best[:3]) < 3 * noise**2 * r
 
 
-def test_lines_and_planes_are_those_of_principal_directions():
-    for n in (2, 3, 4):
-        alg = CGA[n, False]
-        X = gaussian(n, 50, n) * np.arange(1, n + 1) + 100.0
-        w = np.random.default_rng(n).random(50)
-        mean = w @ X / w.sum()
-        axes = np.linalg.eigh((X - mean).T @ (w[:, None] * (X - mean)))[1]
-        plane, line = cga.fit_plane(alg, X, weights=w), cga.fit_line(alg, X, weights=w)
-        assert abs(cga.normal(plane) @ axes[:, 0]) == pytest.approx(1, abs=1e-9)
-        assert abs(cga.classify(line).directions()[0] @ axes[:, -1]) == pytest.approx(1, abs=1e-9)
-        close(cga.distance(plane, cga.up(alg, mean)), 0.0, 1e-8)
-        close(cga.distance(line, cga.up(alg, mean)), 0.0, 1e-8)
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_lines_and_planes_are_those_of_principal_directions(n):
+    alg = CGA[n, False]
+    X = gaussian(n, 50, n) * np.arange(1, n + 1) + 100.0
+    w = np.random.default_rng(n).random(50)
+    mean = w @ X / w.sum()
+    axes = np.linalg.eigh((X - mean).T @ (w[:, None] * (X - mean)))[1]
+    plane, line = cga.fit_plane(alg, X, weights=w), cga.fit_line(alg, X, weights=w)
+    assert abs(cga.normal(plane) @ axes[:, 0]) == pytest.approx(1, abs=1e-9)
+    assert abs(cga.classify(line).directions()[0] @ axes[:, -1]) == pytest.approx(1, abs=1e-9)
+    close(cga.distance(plane, cga.up(alg, mean)), 0.0, 1e-8)
+    close(cga.distance(line, cga.up(alg, mean)), 0.0, 1e-8)
 
 
 def test_far_away_small_and_huge_points_are_as_good():

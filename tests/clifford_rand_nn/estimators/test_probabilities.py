@@ -56,13 +56,13 @@ def test_probabilities_are_better_than_those_of_the_raw_outputs(loss, beta):
     assert log_loss(Y[250:], model.predict_proba(X[250:])) < 0.8 * log_loss(Y[250:], raw)
 
 
+@pytest.mark.parametrize(("limit", "loss"), [(0.0, "squared"), (np.inf, "logistic")])
 @pytest.mark.parametrize("n", [60, 300])
-def test_the_methods_do_not_depend_on_the_number_of_rows(n, monkeypatch):
-    for limit, loss in ((0.0, "squared"), (np.inf, "logistic")):
-        monkeypatch.setattr("clifford_rand_nn.estimators.gated._LONG", limit)
-        model = GatedReLUClassifier(n_gates=2, random_state=0).fit(X[:n], Y[:n])
-        assert model.loss_ == loss
-        assert model.predict_proba(X).shape == (len(X), 2)
+def test_the_methods_do_not_depend_on_the_number_of_rows(n, monkeypatch, limit, loss):
+    monkeypatch.setattr("clifford_rand_nn.estimators.gated._LONG", limit)
+    model = GatedReLUClassifier(n_gates=2, random_state=0).fit(X[:n], Y[:n])
+    assert model.loss_ == loss
+    assert model.predict_proba(X).shape == (len(X), 2)
 
 
 def test_the_choice_of_beta_leaves_the_held_out_outputs(monkeypatch):
@@ -89,13 +89,13 @@ def test_copies_of_a_model_have_its_probabilities(kind, tmp_path):
     np.testing.assert_allclose(module["predict_proba"](X), wanted, rtol=1e-9)
 
 
-def test_a_search_and_shards_have_probabilities():
+@pytest.mark.parametrize("beta", ["auto", 1e-2])
+def test_a_search_and_shards_have_probabilities(beta):
     search = BetaCV(clone(KINDS["gated"]).set_params(loss="squared"), betas=[1e-2, 1e-3], cv=3).fit(X, Y)
     shards = Shards([X[:200], X[200:]], [Y[:200], Y[200:]], part_rows=128)
-    for beta in ("auto", 1e-2):
-        sharded = GatedReLUClassifier(n_gates=4, loss="squared", beta=beta, random_state=0).fit(shards)
-        for model in (search, sharded):
-            assert log_loss(Y, model.predict_proba(X)) < 0.2
+    sharded = GatedReLUClassifier(n_gates=4, loss="squared", beta=beta, random_state=0).fit(shards)
+    for model in (search, sharded):
+        assert log_loss(Y, model.predict_proba(X)) < 0.2
 
 
 def test_the_softmax_is_kept_unless_another_calibration_is_supported():

@@ -102,15 +102,15 @@ def test_given_gates_are_those_of_the_data():
     assert model.gates is there
 
 
+@pytest.mark.parametrize("s", powers(SIZES))
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_a_classifier_of_scaled_data_is_the_scaled_classifier(name):
+def test_a_classifier_of_scaled_data_is_the_scaled_classifier(name, s):
     plain = CLASSIFIERS[name](beta=BETA).fit(X, LABELS)
-    for s in powers(SIZES):
-        model = CLASSIFIERS[name](beta=BETA * s).fit(X * s, LABELS)
-        found = model.decision_function(X * s)
-        np.testing.assert_allclose(found, plain.decision_function(X), rtol=1e-9, atol=1e-9)
-        assert model.result_.objective == pytest.approx(plain.result_.objective, rel=1e-12)
-        assert model.certificate_.verify(X * s, LABELS).relative_gap <= 2e-6
+    model = CLASSIFIERS[name](beta=BETA * s).fit(X * s, LABELS)
+    found = model.decision_function(X * s)
+    np.testing.assert_allclose(found, plain.decision_function(X), rtol=1e-9, atol=1e-9)
+    assert model.result_.objective == pytest.approx(plain.result_.objective, rel=1e-12)
+    assert model.certificate_.verify(X * s, LABELS).relative_gap <= 2e-6
 
 
 @pytest.mark.parametrize("name", REGRESSORS)

@@ -195,20 +195,20 @@ def test_more_rows_than_are_searched(gates, monkeypatch):
         assert (np.abs(X[rows] @ v + b) <= 1e-9 * np.abs(v).max()).all()
 
 
-def test_a_path_is_followed_to_the_optimum():
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_path_is_followed_to_the_optimum(outputs):
     rng = np.random.default_rng(0)
     Z = np.column_stack([rng.standard_normal((60, 3)), np.ones(60)])
-    for outputs in (1, 2):
-        y = np.maximum(Z @ rng.standard_normal((4, outputs)), 0) + 0.1 * rng.standard_normal((60, outputs))
-        w = rng.uniform(0.5, 2, 60)
-        w /= w.mean()
-        path = GroupLassoPath(Z, y, w, "row_spanned")
-        problem = LassoProblem(path.atoms.columns(Z), y, path.top, sample_weight=w)
-        assert problem.beta_max() == pytest.approx(path.top, rel=1e-9)
-        for share in (0.5, 0.1, 0.01):
-            problem.beta = share * path.top
-            chosen, best = path.at(problem.beta), WorkingSet(tol=1e-8).solve_columns(problem).objective
-            assert best * (1 - 1e-7) <= problem.objective(chosen) <= 1.01 * best
+    y = np.maximum(Z @ rng.standard_normal((4, outputs)), 0) + 0.1 * rng.standard_normal((60, outputs))
+    w = rng.uniform(0.5, 2, 60)
+    w /= w.mean()
+    path = GroupLassoPath(Z, y, w, "row_spanned")
+    problem = LassoProblem(path.atoms.columns(Z), y, path.top, sample_weight=w)
+    assert problem.beta_max() == pytest.approx(path.top, rel=1e-9)
+    for share in (0.5, 0.1, 0.01):
+        problem.beta = share * path.top
+        chosen, best = path.at(problem.beta), WorkingSet(tol=1e-8).solve_columns(problem).objective
+        assert best * (1 - 1e-7) <= problem.objective(chosen) <= 1.01 * best
 
 
 def test_what_climbs_rises_to_stationary_points():

@@ -184,26 +184,24 @@ def test_later_blocks_are_predicted_by_means_of_fits_to_the_rows_before():
     assert np.isin(np.abs(residuals).round(9), model.intervals_.scores.round(9)).all()
 
 
-def test_exports_files_and_proofs_are_those_of_the_model(tmp_path):
+@pytest.mark.parametrize("name", TARGET_TRANSFORMS)
+def test_exports_files_and_proofs_are_those_of_the_model(tmp_path, name):
     rng = np.random.default_rng(8)
     X, y, _ = lognormal(60, rng)
     new = rng.uniform(-3, 3, (50, 2))
-    for name in TARGET_TRANSFORMS:
-        model = fitted(X, y, name)
-        source = {}
-        exec(model.to_source(coverage=0.8), source)
-        np.testing.assert_allclose(source["predict"](new), model.predict(new), rtol=1e-9)
-        np.testing.assert_allclose(
-            source["predict_interval"](new), model.predict_interval(new, coverage=0.8), rtol=1e-9
-        )
-        save_model(model, tmp_path / "model.npz")
-        loaded = load_model(tmp_path / "model.npz")
-        np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
-        np.testing.assert_array_equal(loaded.predict_interval(new), model.predict_interval(new))
-        assert loaded.target_transform_ == model.target_transform_
-        assert loaded.certificate_.verify(X, y).relative_gap < 1e-9
-        exact = loaded.certificate_.export(tmp_path / "proof.json", X, y)
-        assert exact.relative_gap < 1e-9
+    model = fitted(X, y, name)
+    source = {}
+    exec(model.to_source(coverage=0.8), source)
+    np.testing.assert_allclose(source["predict"](new), model.predict(new), rtol=1e-9)
+    np.testing.assert_allclose(source["predict_interval"](new), model.predict_interval(new, coverage=0.8), rtol=1e-9)
+    save_model(model, tmp_path / "model.npz")
+    loaded = load_model(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
+    np.testing.assert_array_equal(loaded.predict_interval(new), model.predict_interval(new))
+    assert loaded.target_transform_ == model.target_transform_
+    assert loaded.certificate_.verify(X, y).relative_gap < 1e-9
+    exact = loaded.certificate_.export(tmp_path / "proof.json", X, y)
+    assert exact.relative_gap < 1e-9
 
 
 def test_outputs_far_above_all_targets_are_bounded():

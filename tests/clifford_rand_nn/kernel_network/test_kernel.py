@@ -321,13 +321,13 @@ def test_a_falling_radius_keeps_what_was_feasible_and_every_prediction():
     np.testing.assert_allclose(path.f, f, atol=1e-12 * np.abs(f).max())
 
 
-def test_steps_in_single_precision_end_where_the_others_do(monkeypatch):
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_steps_in_single_precision_end_where_the_others_do(monkeypatch, loss):
     monkeypatch.setattr("clifford_rand_nn.solvers.kernel.central_path.MANY_ROWS", 1)
-    for loss in ("squared", "logistic"):
-        problem = make(loss, n=60, d=4, m=8, beta=0.003)
-        result = KernelInteriorPoint(tol=1e-9).solve(problem)
-        assert result.status == "optimal"
-        assert abs(result.objective - Fista(tol=1e-7, max_iter=50_000).solve(problem).objective) <= 2e-7
+    problem = make(loss, n=60, d=4, m=8, beta=0.003)
+    result = KernelInteriorPoint(tol=1e-9).solve(problem)
+    assert result.status == "optimal"
+    assert abs(result.objective - Fista(tol=1e-7, max_iter=50_000).solve(problem).objective) <= 2e-7
 
 
 def residuals(path):
