@@ -94,7 +94,7 @@ def test_roots_in_single_precision_have_logarithms_in_double():
     assert abs((S * S - R).values).max() < 1e-3  # 2e5 before: a logarithm of size 1e12 with π to 24 bits
 
 
-@pytest.mark.parametrize(("p", "q"), itertools.product(range(2, 6), range(1, 5)))
+@pytest.mark.parametrize(("p", "q"), list(itertools.product(range(2, 6), range(1, 5))))
 def test_a_slow_turn_beside_a_large_boost(p, q):
     """The turn is known to the rounding of the whole rotor, not to its own: boosts e^8 to e^11 in STA, all of d = 6."""
     rng, alg = np.random.default_rng(12), cr.Algebra(3, 1)

@@ -100,7 +100,7 @@ def test_certificates_hold_and_notice_a_bias_that_is_charged_less(family, y):
 
 
 def test_a_bound_for_every_neuron():
-    rows, y = X[:10], ONE[:10]
+    rows, y = X[:8], ONE[:8]
     sampled = _fitted("relu", y, rows)
     every = sampled.certificate_.over_all_neurons(rows, y)
     every_pattern = ConvexReLURegressor(gates="exhaustive", beta=1e-2, tol=1e-8)
