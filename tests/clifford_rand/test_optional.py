@@ -52,6 +52,7 @@ print(json.dumps(counts))
 """
 
 
+@pytest.mark.slow
 def test_packages_are_listed_starred_and_documented_without_optional_libraries():
     blocked = ["torch", "matplotlib", "pandas", "pyarrow", "arff", "PIL", "openpyxl", "onnx", "onnxruntime", "skl2onnx"]
     blocked += ["skops", "dask", "distributed", "zarr", "sentence_transformers", "openai", "wfdb", "h5py", "IPython"]

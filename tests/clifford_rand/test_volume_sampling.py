@@ -55,6 +55,7 @@ def test_exact_law(d, k, bias):
     assert_has_law(counts(index, subsets), probability)
 
 
+@pytest.mark.slow
 def test_dependent_rows_are_never_drawn_together():
     X = rows(7, 4)
     X[3], X[5], X[6] = -2 * X[0], 0.0, X[1] + X[2]

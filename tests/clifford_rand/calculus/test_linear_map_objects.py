@@ -112,6 +112,7 @@ def test_characteristic_coefficients_are_traces_on_grades():
     assert half.trace() == Fraction(5, 6)
 
 
+@pytest.mark.slow
 def test_symbolic_maps():
     """Macdonald, "Linear and Geometric Algebra", 2010: adj(f ∘ g) = adj g ∘ adj f, det(f ∘ g) = det f det g."""
     for alg in (cr.Algebra(1, 1), cr.Algebra(metric=[[2, 1], [1, 3]])):
@@ -191,6 +192,7 @@ def test_eigenblades_of_turns_and_jordan_blocks():
     assert len(cr.LinearMap(alg, np.diag([1.0, 1, 1 + 1e-8, 2, 3])).eigenblades(rtol=0)) == 4
 
 
+@pytest.mark.slow
 def test_exact_and_symbolic_eigenblades():
     alg = cr.Algebra(2)
     golden = cr.LinearMap(alg, [[1, 1], [1, 0]]).astype(object)

@@ -187,6 +187,7 @@ def test_linear_maps(ga):
     assert S(a + b, ex) == S(a, ex) + S(b, ex)
 
 
+@pytest.mark.slow
 def test_vector_derivative_from_both_sides():
     x, y, z = sp.symbols("x y z", real=True)
     ga, ex, ey, ez = Ga.build("e*x|y|z", g=[1, 1, 1], coords=(x, y, z))

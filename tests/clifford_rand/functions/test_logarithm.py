@@ -224,6 +224,7 @@ def test_refusals_of_sqrt_say_why():
     refused("of sqrt must be", cr.Algebra(2).e1.sqrt)
 
 
+@pytest.mark.slow
 def test_what_is_refused_has_no_logarithm():
     """No plane turns in it, or its negative eigenvalues are single: neither a full nor a half turn can be added."""
     rng = np.random.default_rng(8)

@@ -55,6 +55,7 @@ def test_laws_on_random_multivectors(signature):
         assert batch.sqrt()[k].isclose(A.sqrt(), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_only_what_has_an_eigenvalue_near_the_closed_negative_axis_is_refused():
     rng = np.random.default_rng(4)
     count = 0

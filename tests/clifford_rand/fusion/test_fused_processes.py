@@ -62,6 +62,7 @@ POOLS = {
 NAMES = {"multiprocessing": "turned renamed Holder.turned", "futures": "turned", "joblib": "turned renamed local"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False], ids=["defined in the script", "imported"])
 def test_pools_of_processes_take_fused_functions(own, tmp_path):
     (tmp_path / "functions.py").write_text(MODULE)

@@ -46,7 +46,7 @@ def minimal_dependencies(V):
     return found
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(configurations())
 def test_signs_of_determinants(V):
     matroid = cr.OrientedMatroid(V)
@@ -62,7 +62,7 @@ def test_signs_of_determinants(V):
         assert matroid.chirotope[matroid.chirotope != 0][:1].tolist() == [1]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(configurations())
 def test_three_term_grassmann_pluecker_relations(V):
     matroid, chi = cr.OrientedMatroid(V), cr.OrientedMatroid(V).sign
@@ -83,7 +83,7 @@ def test_circuits_are_the_minimal_dependencies(V):
     assert circuits.tolist() == sorted(circuits.tolist(), reverse=True)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(configurations())
 def test_cocircuits_are_sides_of_hyperplanes_and_orthogonal_to_circuits(V):
     matroid = cr.OrientedMatroid(V)

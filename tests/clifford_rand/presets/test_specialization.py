@@ -283,6 +283,7 @@ def test_gradients_are_finite_differences(name):
         np.testing.assert_allclose(t.grad[:, i].numpy(), change, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_jax_arrays_keep_their_library():
     jnp = pytest.importorskip("jax.numpy")
     P = pga.point(SPACE, jnp.asarray(np.array([[1.0, 2, 3], [4, 5, 6]], dtype=np.float32)))

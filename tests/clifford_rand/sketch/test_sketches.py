@@ -239,6 +239,7 @@ def test_gram_matrix_has_mean_identity_and_rows_are_exchangeable(kind):
         assert abs(difference.mean()) <= 6 * difference.std() / np.sqrt(2000)
 
 
+@pytest.mark.slow
 def test_rows_and_columns_of_sjlt_are_exchangeable():
     # 16 = 3·5 + 1: a row is used four times, the others three times.
     # Indicators, Hoeffding: each mean is within 0.07 but with probability 2·exp(-2·3000·0.07²) < 4e-13, 150 of them.

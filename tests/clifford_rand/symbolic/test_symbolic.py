@@ -387,6 +387,7 @@ def test_a_filter_needs_true_or_false():
     refused("'function' parameter of filter must be true or false of every", lambda: x.filter(lambda c: c > 0))
 
 
+@pytest.mark.slow
 def test_functions_of_sympy_act_on_coefficients():
     alg = cr.Algebra(3)
     x, y = sp.symbols("x y", real=True)

@@ -110,6 +110,7 @@ def test_column_generation_is_the_program_for_p_2(kind):
         assert columns.objective == pytest.approx(ConeInteriorPoint(tol=1e-9).solve(program).objective, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_the_bracket_and_the_order_of_the_programs():
     """L2(β/Γ) ≤ NC(β) ≤ L2(β) ≤ NC(Γβ) ≤ Γ NC(β); gated ≤ ReLU ≤ decomposed gated."""
     rng = np.random.default_rng(20)

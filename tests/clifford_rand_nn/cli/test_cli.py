@@ -107,6 +107,7 @@ def test_task_is_chosen_from_the_target(target, task, why):
     assert (chosen, why in reason) == (task, True)
 
 
+@pytest.mark.slow
 def test_options_are_used(folder):
     read_csv("train.csv").assign(kind=np.arange(60) % 2).to_csv("n.csv", index=False)
     assert run("fit n.csv --target kind --task regression", *QUICK).stdout.startswith("regression: as asked")
@@ -198,6 +199,7 @@ def test_every_model_goes_from_a_table_to_a_file_to_predictions(case, target, lo
         )
 
 
+@pytest.mark.slow
 def test_a_dictionary_too_large_to_wait_for_is_announced():
     pd.DataFrame(rng.standard_normal((80, 40))).assign(y=["u", "v"] * 40).to_csv("wide.csv", index=False)
     result = run("fit wide.csv --target y --model lasso --subsample all", code=2)

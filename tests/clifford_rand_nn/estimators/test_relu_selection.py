@@ -69,6 +69,7 @@ def test_an_interrupt_of_the_linear_model_is_the_callers(monkeypatch):
         model._linear_coefficients(task, 0.02)
 
 
+@pytest.mark.slow
 def test_its_weight_is_large_for_noise_and_small_where_labels_are_sure():
     sure, task = begun(ConvexReLUClassifier(), X, X[:, 0] > 0)
     noise, other = begun(ConvexReLUClassifier(), X, RNG.permutation(X[:, 0] > 0))
@@ -87,6 +88,7 @@ def test_the_first_beta_holds_the_linear_model_where_its_weight_does():
     assert tried[:3] == pytest.approx([1, 2, 0.5])
 
 
+@pytest.mark.slow
 def test_a_constant_is_the_network_of_labels_that_columns_say_nothing_of():
     rng = np.random.default_rng(1)
     noise, labels = rng.standard_normal((70, 42)), rng.random(70) < 0.25
@@ -94,6 +96,7 @@ def test_a_constant_is_the_network_of_labels_that_columns_say_nothing_of():
     assert not model.predict(rng.standard_normal((100, 42))).any()
 
 
+@pytest.mark.slow
 def test_what_stands_for_the_network():
     wide = RNG.standard_normal((40, 30))
     label = wide[:, 0] > 0
@@ -152,6 +155,7 @@ class Short(ConeInteriorPoint):
         return Short(**self.shared(max_time=None) | changes)
 
 
+@pytest.mark.slow
 def test_many_columns_take_no_sampled_pattern_and_the_method_for_many_columns():
     wide = RNG.standard_normal((60, 40))
     model = ConvexReLUClassifier(random_state=0).fit(wide, wide[:, :2].sum(axis=1) > 0)

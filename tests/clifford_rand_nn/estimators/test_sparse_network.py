@@ -42,6 +42,7 @@ def test_plain_arrays_predict_and_both_certificates_hold(fitted):
     is_certified(fitted, X, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("gates", "scale"), [("optimized", 1e-150), ("row_spanned", 1e180)])
 def test_so_they_do_for_data_of_any_size(gates, scale):
     rows, y = X[:30] * scale, Y[:30] * min(scale, 1e120)
@@ -70,6 +71,7 @@ def test_a_certificate_is_that_of_the_network(fitted):
     assert proof.objective <= least * (1 + 1e-6)
 
 
+@pytest.mark.slow
 def test_rounding_of_the_rows_decides_nothing():
     """Rows that span a plane of the list are off as it climbs; by the sign of their margin, rounding chose the beta."""
     rng = np.random.default_rng(7)
@@ -83,6 +85,7 @@ def test_rounding_of_the_rows_decides_nothing():
     assert other.certificate_.objective == pytest.approx(first.certificate_.objective, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_rows_span_the_hyperplanes():
     X, y = make_friedman1(40, n_features=5, noise=1.0, random_state=0)
     X, y = np.vstack([X, X[:10]]), np.append(y, y[:10])
@@ -161,6 +164,7 @@ def test_twenty_neurons_are_about_as_good(load, gates):
     assert few > many - 0.05
 
 
+@pytest.mark.slow
 def test_a_beta_that_is_given_is_solved_for():
     model = ConvexNetworkRegressor(gates="row_spanned", beta=0.02).fit(X, Y)
     assert model.beta_ == model.certificate_.beta == 0.02

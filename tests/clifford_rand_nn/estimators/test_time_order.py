@@ -48,6 +48,7 @@ def walks():
     return np.array(lines)
 
 
+@pytest.mark.slow
 def test_stated_score_of_a_random_walk_is_that_of_later_rows(walks):
     stated, by_leave_one_out, squared, spread = walks[:, :4].T
     truth = 1 - squared.sum() / spread.sum()
@@ -58,6 +59,7 @@ def test_stated_score_of_a_random_walk_is_that_of_later_rows(walks):
     assert (stated < 0.5).all()
 
 
+@pytest.mark.slow
 def test_intervals_of_a_random_walk_cover_the_next_rows(walks):
     # by walk the coverage has a standard deviation of about 0.2: a standard error of 0.08 for 6 walks
     assert 0.8 <= walks[:, 4].mean() <= 1.0
@@ -159,6 +161,7 @@ def table():
     return walk.sample(frac=1, random_state=1)
 
 
+@pytest.mark.slow
 def test_table_model_by_name_text_format_and_array(table):
     by_name = table_model(table, "level", order="day", estimator=ConvexNetworkRegressor(max_metric_iter=0))[-1]
     texts = table.assign(day=table["day"].dt.strftime("%d/%m/%Y"))
@@ -197,6 +200,7 @@ def test_dates_without_an_order_are_warned_of_once(table, recwarn):
     assert not [note for note in recwarn if "order=" in str(note.message)]
 
 
+@pytest.mark.slow
 def test_report_compares_on_the_same_blocks_and_files_keep_their_number(table, tmp_path):
     X = TableEncoder().fit_transform(table[["day", "noise"]])
     y, order = table["level"].to_numpy(), table["day"].to_numpy()

@@ -112,6 +112,7 @@ def gradient(value, module):
     return float(sum((one**2).sum() for one in found if one is not None) ** 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", ["group_l2", pytest.param("group_l1", marks=pytest.mark.slow)])
 def test_training_on_from_a_global_optimum_gains_no_more_than_the_gap(penalty):
     X = np.random.default_rng(1).standard_normal((8, 1))

@@ -46,6 +46,7 @@ def test_a_plane_that_is_rounding_or_goes_through_a_row_is_left_out():
     assert len(fitted_gates(np.ones((4, 2)), corners[:, :1], True)) == 0
 
 
+@pytest.mark.slow
 def test_they_stand_before_the_sampled_ones_where_beta_is_chosen():
     y = T[:, 0] + 0.1 * RNG.standard_normal(40)
     chosen = ConvexReLURegressor(n_gates=5, random_state=0).fit(X, y)

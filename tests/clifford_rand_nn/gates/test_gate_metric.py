@@ -218,6 +218,7 @@ def test_the_free_estimate_is_the_gap_at_the_point_of_the_gradient():
     assert state.estimate(problem) == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_estimates_save_checks(monkeypatch):
     with_estimates = Fista(tol=1e-6).solve(like_embeddings(share=0.005))
     monkeypatch.setattr(fista._State, "estimate", lambda self, problem: 0.0)  # as if every gap were worth a check

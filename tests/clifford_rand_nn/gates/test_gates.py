@@ -207,7 +207,7 @@ def test_every_entry_point_refuses_what_are_no_gates(entry, gates):
 def test_a_pair_is_as_good_as_gates():
     """`relu_path` once ignored a pair, priced every neuron and said "global"."""
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((12, 2)), rng.standard_normal(12)
+    X, y = rng.standard_normal((8, 2)), rng.standard_normal(8)
     pair = rng.standard_normal((2, 3)), rng.standard_normal(3)
     for path in (relu_path, gated_path):
         one, other = path(X, y, pair, n_betas=3), path(X, y, Gates.from_arrays(*pair), n_betas=3)

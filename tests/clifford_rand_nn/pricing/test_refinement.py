@@ -66,6 +66,7 @@ def test_objective_never_rises_and_the_bound_covers_the_candidates(loss, bias, f
     assert found.lower_bound <= wide.objective * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_bounds_become_tight_where_no_candidate_pays():
     """All patterns of two dimensions are few: refinement without biases finds those that matter, and proves it."""
     X, y = data(n=12, d=2)
@@ -174,6 +175,7 @@ def test_scales(size, target):
     assert len(found.gates) == len(base.gates)
 
 
+@pytest.mark.slow
 def test_refined_gates_beat_as_many_random_ones():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 5))

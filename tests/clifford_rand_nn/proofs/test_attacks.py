@@ -85,6 +85,7 @@ def test_a_short_file_fills_no_memory():
         kernel(tuple((i,) for i in range(10**4 + 1)), None)
 
 
+@pytest.mark.slow
 def test_rays_are_not_shifted_without_end():
     stated = proof("simplices, l2")
     stated["family"]["nodes"] = ["0 1 2048"] * 40

@@ -18,8 +18,8 @@ from clifford_rand_nn.proofs.simplices import SimplexWitness, stated_trees
 @pytest.fixture(scope="module", params=[1, 2], ids=["one output", "two outputs"])
 def proof(request, tmp_path_factory):
     rng = np.random.default_rng(7)
-    X = rng.standard_normal((30, 2))
-    Y = np.abs(X[:, :1]) + 0.3 * rng.standard_normal((30, request.param))
+    X = rng.standard_normal((20, 2))
+    Y = np.abs(X[:, :1]) + 0.3 * rng.standard_normal((20, request.param))
     model = nn.ConvexReLURegressor(gates="exhaustive", beta=3e-2).fit(X, Y[:, 0] if request.param == 1 else Y)
     file = tmp_path_factory.mktemp("proof") / "proof.json"
     exact = model.certificate_.export(file, X, Y[:, 0] if request.param == 1 else Y)

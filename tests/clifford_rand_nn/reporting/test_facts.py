@@ -84,6 +84,7 @@ def test_duplicates_with_other_labels_are_observations_of_their_own():
     assert np.isin(same[held], same[np.setdiff1d(np.arange(60), held)]).any()
 
 
+@pytest.mark.slow
 def test_labels_of_chance_get_no_credit_for_their_copies():
     """Each row is there twice: a fit that has seen the copy is right on all, an honest one on half."""
     local = np.random.default_rng(1)
@@ -114,6 +115,7 @@ def test_facts_of_classes(classified):
     assert "probabilities" not in plain["left_out"]
 
 
+@pytest.mark.slow
 def test_facts_of_numbers_weights_and_test_rows():
     weights = np.where(np.arange(60) < 10, 0.0, 1.0 + np.arange(60) % 2)
     model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, VALUE, sample_weight=weights)
@@ -130,6 +132,7 @@ def test_facts_of_numbers_weights_and_test_rows():
     ]
 
 
+@pytest.mark.slow
 def test_a_finite_network_is_judged_by_folds():
     model = GatedReLUClassifier(n_gates=5, beta=0.05, tol=1e-2, random_state=0).fit(X, KIND)
     facts = collect_facts(model, Rows(X, KIND), seconds=0.1)
@@ -237,6 +240,7 @@ def test_the_error_of_a_difference_is_paired():
     assert error == pytest.approx(np.sqrt(missed * (1 - missed) / 60))
 
 
+@pytest.mark.slow
 def test_boosting_gets_categories_as_codes_and_the_leaderboard_compares_on_the_same_rows():
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
