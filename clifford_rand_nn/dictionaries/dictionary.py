@@ -47,7 +47,7 @@ class CrossProductDictionary:
     r"""Neurons :math:`(x^Tv+b)_+` with hyperplanes spanned by rows of X, or of [X; I]; see `cross_product_dictionary`.
 
     Nothing is computed before it is asked for. Columns come in pairs: 2j is (v, b) and 2j + 1 is (-v, -b); the pairs
-    in revolving-door order of their subsets, dependent ones left out.
+    in revolving-door order of their subsets, dependent ones left out. Of rows that are equal the first one counts.
 
     ``X`` (n, d). ``penalty`` {"l1", "l2"}: directions have norm 1 in it. ``family`` {"mixed", "rows"}: subsets of the
     rows of [X; I] or of X. ``subsample``: number of subsets, if not all. ``notes``: what was done differently from what
@@ -76,12 +76,14 @@ class CrossProductDictionary:
         self._basis = basis if family == "rows" else None
         self._Z = np.ascontiguousarray(X[:, self._varying]) if self._basis is None else X @ self._basis
         self._subsets: NDArray[np.int64] | None = None
+        basis_places = len(X) + np.arange(self._Z.shape[1])
+        self._n_distinct, self._places = len(rows), np.append(np.sort(rows), basis_places)  # of which subsets are taken
         self.notes: tuple[str, ...] = ()
         if draw is not None and not self.n_subsets:
             self._subsets, self.notes = np.zeros((0, 0), dtype=np.int64), ("the rows are all alike",)
         elif draw is not None:
             drawn, self.notes = draw_subsets(self._Z[rows], draw, family, bias, self._rank, rtol)
-            self._subsets = np.append(rows, len(X) + np.arange(self._Z.shape[1]))[drawn]
+            self._subsets = np.append(rows, basis_places)[drawn]
         self.subsample = None if self._subsets is None else len(self._subsets)
 
     @property
@@ -99,8 +101,8 @@ class CrossProductDictionary:
         """Number of subsets, dependent ones included."""
         if self._subsets is not None:
             return len(self._subsets)
-        n, r = self._Z.shape
-        return count_subsets(n, r, self.family, self.bias) if r else 0
+        r = self._Z.shape[1]
+        return count_subsets(self._n_distinct, r, self.family, self.bias) if r else 0
 
     @property
     def n_columns(self) -> int:
@@ -120,13 +122,13 @@ class CrossProductDictionary:
         return self._blocks(half)
 
     def _blocks(self, half: int) -> Iterator[Neurons]:
-        n, r = self._Z.shape
+        n, r = self._n_distinct, self._Z.shape[1]
         k = r - 1 + self.bias
         n_rows = n if self.family == "rows" else n + r
         total = self.n_subsets + int(self._subsets is None and self.bias and self.family == "mixed")
         for start in range(0, total if self.n_subsets else 0, half):
             if self._subsets is None:
-                subsets = subsets_of_ranks(n_rows, k, start, min(start + half, total))
+                subsets = self._places[subsets_of_ranks(n_rows, k, start, min(start + half, total))]
             else:
                 subsets = self._subsets[start : start + half]
             v, b, exist = spanned_planes(self._Z, subsets, self.bias, self.p, self._rtol)
@@ -257,8 +259,8 @@ def cross_product_dictionary(
     bias : bool
     family : {"mixed", "rows"} or None
         "mixed": the rows of [X; I], :math:`2\binom{n+d}{d-1}` columns, with bias :math:`2\binom{n+d}{d}-2`. "rows":
-        the rows of X, :math:`2\binom{n}{d-1}` or :math:`2\binom{n}{d}`. None: "mixed" for "l1", "rows" for "l2". d is
-        the number of columns that vary, or the rank r.
+        the rows of X, :math:`2\binom{n}{d-1}` or :math:`2\binom{n}{d}`. None: "mixed" for "l1", "rows" for "l2". n is
+        the number of distinct rows, d the number of columns that vary, or the rank r.
     subsample : int or None
         Use that many distinct random subsets, so twice as many columns. Dependent subsets are drawn again. They are
         subsets of the distinct rows in lexicographic order: neither the order of rows nor duplicates change them.

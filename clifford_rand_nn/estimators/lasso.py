@@ -31,7 +31,7 @@ from clifford_rand_nn.solvers.base import SOONEST, Limits, Result, check_memory
 from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
-from clifford_rand_nn.sparse_rows import with_feature
+from clifford_rand_nn.sparse_rows import distinct_rows, with_feature
 
 # Measured on one core, on 60 rows in R^3 and on iris: planes are made and evaluated at some 3e7 entries a second, a fit
 # takes some 12 rounds; and a matrix of columns priced in memory instead takes a third to a tenth of that time.
@@ -43,6 +43,7 @@ _HELD_BYTES = 2**29
 _ALL_ENTRIES = 5e6  # of the matrix of all columns, up to which "auto" takes them all
 _PLANE_ENTRIES = 1e9  # the same in the plane, where they are not held
 _ENTRIES, _PLANES = 1.5e6, 1000  # of the matrix of those that it draws times outputs, and hyperplanes at most
+_COPIES = 10  # of each row on average, up to which weights instead of them make no difference to what is drawn
 _LARGE = 0.5 ** np.array([0.25, 0.5])  # shares of the largest beta, where there are linear models
 _STRENGTHS = (0.1, 1.0, 10.0)  # of the squares of linear models, as shares of the mean variance of the columns
 _DRAWN = 0.2  # of the time that is left, for drawing columns
@@ -238,23 +239,24 @@ class CrossProductLasso(ConvexNetwork):
         if not self._linear:
             return None
         gates = fitted_gates(task.X, task.targets, self._offset, task.weights, _STRENGTHS)
-        k = dictionary.neurons().rows.shape[1]
-        return fitted_neurons(gates, dictionary.p, task.feature, self._free_bias, k)
+        return fitted_neurons(gates, dictionary.p, task.feature, self._free_bias, dictionary.neurons().rows.shape[1])
 
     def _drawn(self, X: Array, outputs: int) -> int | None:
         """Return the number of hyperplanes to draw, or None for all of them."""
-        n, d = X.shape
-        mixed = 2 * count_subsets(n, d, "mixed", self._free_bias)
+        mixed = 2 * self._n_subsets(X, "mixed")
         if not isinstance(self.subsample, str):
             if self.subsample is None or (self._chosen and 2 * self.subsample >= mixed):
                 return None
-            return int(min(self.subsample, max(self._entries_in_time / (2 * n * outputs), 1)))
-        total = mixed if self._draws or self._norm == "l1" else 2 * count_subsets(n, d, "rows", self._free_bias)
+            return int(min(self.subsample, max(self._entries_in_time / (2 * len(X) * outputs), 1)))
+        n, d = max(len(distinct_rows(X)), len(X) // _COPIES), X.shape[1]
+        total = mixed if self._draws or self._norm == "l1" else 2 * self._n_subsets(X, "rows")
         if not self._draws and (n * total <= _ALL_ENTRIES or (d <= 2 and n * total <= _PLANE_ENTRIES)):
             return None
-        return min(
-            mixed // 2, max(2 * d if self._norm == "l1" else 50, min(_PLANES, int(_ENTRIES // (2 * n * outputs))))
-        )
+        least, most = 2 * d if self._norm == "l1" else 50, min(_PLANES, int(_ENTRIES // (2 * n * outputs)))
+        return min(mixed // 2, max(least, most))
+
+    def _n_subsets(self, X: Array, family: str) -> int:
+        return count_subsets(len(distinct_rows(X)), X.shape[1], family, self._free_bias)
 
     @property
     def _entries_in_time(self) -> float:
@@ -262,9 +264,9 @@ class CrossProductLasso(ConvexNetwork):
 
     def _costs_of(self, task: Task) -> tuple[Estimate, Estimate]:
         task = self._settled(task)
-        (n, d), outputs = task.rows.shape, task.targets.shape[1]
+        n, outputs = len(task.rows), task.targets.shape[1]
         drawn = self._drawn(task.rows, outputs)
-        every = count_subsets(n, d, "mixed" if self._norm == "l1" else "rows", self._free_bias)
+        every = self._n_subsets(task.rows, "mixed" if self._norm == "l1" else "rows")
         entries = float(n) * 2.0 * float(every if drawn is None else drawn) * outputs
         seconds = _ROUNDS * entries / _ENTRIES_A_SECOND
         held = min(8.0 * entries, _HELD_BYTES)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit
 
 from clifford_rand import ArgumentError
@@ -292,6 +293,21 @@ def test_estimators_with_given_neurons_take_weights_for_copies(model, y):
     assert objective == pytest.approx(two.result_.objective, abs=1.01 * (gap + two.result_.duality_gap) + 1e-13)
     used = w > 0  # outputs elsewhere may be several of the same optimum
     np.testing.assert_allclose(outputs[used], two._outputs(X)[used], atol=1e-5 if model.tol < 1e-10 else 0.05)
+
+
+@pytest.mark.parametrize("d", [3, 6])
+def test_the_default_lasso_takes_weights_for_copies(d):
+    """Whether all columns are taken, and how many are drawn, is decided by the distinct rows."""
+    rng = np.random.default_rng(1)
+    X, w = rng.standard_normal((33, d)), rng.integers(1, 4, 33)
+    y, rows = np.abs(X[:, 0]) - X[:, 1], np.repeat(np.arange(33), w)
+    model = CrossProductLassoRegressor(beta=0.05, random_state=0)
+    one = clone(model).fit(X, y, sample_weight=w)
+    two = clone(model).fit(X[rows], y[rows])
+    assert one.certificate_.scope == two.certificate_.scope
+    assert two.dictionary_.subsample == one.dictionary_.subsample
+    assert two.certificate_.objective == pytest.approx(one.certificate_.objective, rel=1e-6)
+    np.testing.assert_allclose(two.predict(X), one.predict(X), atol=1e-4)
 
 
 def test_a_certificate_of_all_neurons():
