@@ -1,6 +1,5 @@
 """Rows and targets scaled near 1 by powers of four, targets centered by an exact offset, and results mapped back."""
 
-import copy
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
@@ -131,7 +130,7 @@ class Units(NamedTuple):
                     b2=self.level(value.b2),
                     gates=None if gates is None else self.back(gates),
                 )
-            case RowSpan():
+            case RowSpan() | CrossProductDictionary():
                 return value.scaled(self.x)
             case Standardization(mean, rate, knots=knots):
                 knots = None if knots is None else np.ldexp(knots, self.x)
@@ -148,10 +147,6 @@ class Units(NamedTuple):
             case Family():
                 members = None if value.members is None else self.back(value.members)
                 return replace(value, members=members, feature=self.back(value.feature))
-            case CrossProductDictionary():
-                dictionary = copy.copy(value)
-                dictionary.X = np.ldexp(value.X, self.x)
-                return dictionary
             case Result():
                 return replace(
                     value,

@@ -1,5 +1,6 @@
 """The dictionary of all neurons whose hyperplanes are spanned by the data: its columns by blocks, or all at once."""
 
+import copy
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -108,6 +109,13 @@ class CrossProductDictionary:
     def n_columns(self) -> int:
         """Number of columns, two a subset; dependent subsets, which have none, and repeated columns are counted."""
         return 2 * self.n_subsets
+
+    def scaled(self, exponent: int) -> "CrossProductDictionary":
+        """Return the same subsets of the rows times 2^exponent."""
+        dictionary = copy.copy(self)
+        dictionary.X, dictionary._Z = np.ldexp(self.X, exponent), np.ldexp(self._Z, exponent)
+        dictionary.__dict__.pop("_kept", None)
+        return dictionary
 
     def blocks(self, size: int) -> Iterator[Neurons]:
         """Return all the neurons, at most ``size`` ≥ 2 at a time; no more than that is in memory.

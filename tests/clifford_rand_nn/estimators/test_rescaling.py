@@ -92,6 +92,14 @@ def test_a_regressor_of_scaled_data_is_the_scaled_regressor(name):
             assert model.result_.objective / t / t == pytest.approx(plain.result_.objective, rel=1e-9)
 
 
+@pytest.mark.parametrize("options", [{}, {"subsample": 20}, {"penalty": "l2", "bias": "penalized"}])
+def test_the_dictionary_is_that_of_the_data(options):
+    make, size = of(CrossProductLassoRegressor, solver="interior_point", tol=1e-3), 2.0**400
+    plain, scaled = (make(**options).fit(X[:9] * c, Y[:9]).dictionary_ for c in (1.0, size))
+    np.testing.assert_allclose(scaled.matrix(), size * plain.matrix(), rtol=1e-12)
+    assert np.array_equal(scaled.rows, plain.rows)
+
+
 def test_given_gates_are_those_of_the_data():
     (s,) = powers([-200])
     plain = GatedReLURegressor(gates=GATES, beta=BETA, bias=True).fit(X, Y)
