@@ -13,6 +13,7 @@ from support.running import environment
 FILES = sorted(NOTEBOOKS.glob("*.ipynb"))
 
 
+@pytest.mark.slow
 def test_every_notebook_runs_and_what_is_missing_is_named():
     """One test: of several, processes that share them would each run all notebooks."""
     command = [sys.executable, "-m", "support.in_the_browser"]

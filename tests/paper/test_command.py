@@ -76,6 +76,7 @@ def test_without_data(folder):
     assert "The 'data' parameter of timing must be a folder of feature files. Got None instead. Give --data" in stderr
 
 
+@pytest.mark.slow
 def test_other_settings_need_another_folder(folder):
     run("accuracy", *QUICK)
     stderr = run("accuracy", *QUICK, "--max-time", "5", code=2).stderr

@@ -335,6 +335,7 @@ def test_adamw_takes_the_rate_with_the_best_training_accuracy(monkeypatch):
     assert set(row) == set(experiment.SPIRAL_COLUMNS)
 
 
+@pytest.mark.slow
 def test_adamw_with_torch(monkeypatch):
     pytest.importorskip("torch")
     X, y = spiral(6)

@@ -117,16 +117,17 @@ def test_weights_count(folder):
     np.testing.assert_array_equal(model.predict_proba(TABLE[FEATURES]), plain.predict_proba(TABLE[FEATURES]))
 
 
+@pytest.mark.slow
 def test_rows_of_a_group_are_left_out_together(folder):
     """Rows of a group share their label: known groups are easy, new ones are chance."""
     local = np.random.default_rng(0)
-    who = np.repeat(np.arange(20), 6)
-    rows = local.standard_normal((20, 3))[who] + 0.1 * local.standard_normal((120, 3))
-    label = local.integers(0, 2, 20)[who].astype(bool)
+    who = np.repeat(np.arange(15), 4)
+    rows = local.standard_normal((15, 3))[who] + 0.1 * local.standard_normal((60, 3))
+    label = local.integers(0, 2, 15)[who].astype(bool)
     frame = pd.DataFrame(rows, columns=FEATURES).assign(who=np.char.mod("patient %d", who), y=label)
     frame.to_csv("t.csv", index=False)
     facts = facts_of("t.csv", "--target", "y", "--groups", "who", "--out", "m.npz")
-    assert (facts["n_groups"], facts["n_rows"], facts["n_features"]) == (20, 120, 3)
+    assert (facts["n_groups"], facts["n_rows"], facts["n_features"]) == (15, 60, 3)
     assert "group" in facts["left_out"]["method"]
     assert "groups" in facts["left_out"]["linear_method"]
     assert facts["left_out"]["scores"]["accuracy"] < 0.8
@@ -147,6 +148,7 @@ def test_quiet_says_nothing(folder):
     assert (result.stdout, result.stderr) == ("", "")
 
 
+@pytest.mark.slow
 def test_the_loss_may_be_asked_for(folder):
     facts = facts_of("kind.csv", "--out", "m.npz", "--no-compare")
     told = load_model("m.npz")[-1]
@@ -168,6 +170,7 @@ def law_of(model):
     return next(one for one in choices(model) if one.name == "gate distribution")
 
 
+@pytest.mark.slow
 def test_gates_that_time_leaves_unlearned_are_not_called_learned(monkeypatch):
     """Rows held out were for two rounds, but the logistic loss on them took too long: plain gates by leave-one-out."""
     path = "clifford_rand_nn.estimators.network.base.choose_by_holdout"

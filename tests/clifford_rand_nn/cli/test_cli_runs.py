@@ -102,6 +102,7 @@ def test_weights_of_an_npz(folder):
     assert facts["test"]["scores"]["n_rows"] == 80
 
 
+@pytest.mark.slow
 def test_solvers_agree_and_the_report_names_them(folder):
     found = {}
     for solver in ("auto", "kernel", "fista"):

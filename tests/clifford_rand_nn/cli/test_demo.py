@@ -100,6 +100,7 @@ def test_spiral_is_the_paper_s_problem_no_network_beats_the_first_and_neurons_th
     assert best.over_all_neurons(X, Y).relative_gap <= 1e-6
 
 
+@pytest.mark.slow
 def test_seed_and_number_of_gates_are_used(monkeypatch):
     first, again, other = (fit_spiral(*spiral(5), seed, 6, lambda _: None) for seed in (0, 0, 1))
     for name in ("6 pairs", "6 cross-product gates", "6 Gaussian gates"):

@@ -271,6 +271,7 @@ def test_the_path_of_a_network_is_its_leave_one_out_curve(data, network, crossed
         RegularizationPathDisplay.from_estimator(network)
 
 
+@pytest.mark.slow
 def test_paths_of_searches_and_of_solvers(data, gated):
     points, labels = data
     y = np.where(labels == "out", 1.0, -1.0)

@@ -47,6 +47,7 @@ def test_scores_are_those_of_fits_from_cold(estimator):
     assert search.score(X, Y) == pytest.approx(r2_score(Y, search.predict(X)))
 
 
+@pytest.mark.slow
 def test_one_standard_error_takes_the_larger_beta():
     model = CrossProductLassoRegressor(subsample=60, random_state=0)
     best, simple = (BetaCV(model, rule=rule, n_betas=8, cv=4).fit(X, Y) for rule in ("best", "one_se"))
@@ -97,6 +98,7 @@ def test_scores_are_those_of_the_models_that_are_trained():
     np.testing.assert_allclose(search.scores_, fitted_apart(model, "beta", betas, folds, X, Y), rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_folds_at_the_same_time_give_the_same(capsys):
     estimator = GatedReLUClassifier(n_gates=6, tol=1e-4, random_state=0, beta=1e-3)
     options = {"n_betas": 3, "cv": 3, "max_time": 600.0}

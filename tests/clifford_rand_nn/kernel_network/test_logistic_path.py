@@ -186,6 +186,7 @@ def test_leave_one_group_out_is_within_two_per_cent_of_refits(C, weighted):
     assert _losses(fit.leave_one_out, y).mean() == pytest.approx(_losses(true, y).mean(), rel=0.02)
 
 
+@pytest.mark.slow
 def test_each_term_brings_leave_one_out_nearer_to_refits(monkeypatch):
     K, y, _ = _rows(n=100, noise=1.0)
     true = _refits(K, y, 0.1, np.arange(100)[:, None])

@@ -280,6 +280,7 @@ def test_metrics_are_compared_on_all_rows_with_the_beta_of_so_many():
     assert choose_kernel(problem, few, Choices(0.01, 1))[0].candidate.beta == 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "weighted"), [("factor", True), ("landmarks", False)])
 def test_rows_beyond_eigenvectors(monkeypatch, way, weighted):
     """The whole problem gives the network of the eigenvectors; landmarks are certified as what they are."""
@@ -430,6 +431,7 @@ def test_the_logistic_loss_on_the_same_gates(load, weighted):
     np.testing.assert_allclose(fixed.network_.predict(X), model.network_.predict(X), atol=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", ["auto", pytest.param(0, marks=pytest.mark.slow)])
 def test_the_loss_is_the_one_that_rows_left_out_call_better(rounds):
     """A softmax of straight scores is the logistic loss's; well separated clusters are that of squares."""
@@ -452,6 +454,7 @@ def test_the_loss_is_the_one_that_rows_left_out_call_better(rounds):
     assert set(auto.loss_scores_) == {"squared", "logistic"}
 
 
+@pytest.mark.slow
 def test_copies_are_weights_for_the_logistic_loss():
     X, y = load_iris(return_X_y=True)
     y[::9] = (y[::9] + 1) % 3

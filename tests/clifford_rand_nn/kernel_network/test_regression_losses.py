@@ -167,6 +167,7 @@ def test_a_quantile_does_not_stay_where_it_interpolates():
     assert d2_pinball_score(y[100:], model.predict(X[100:]), alpha=0.9) > 0.65
 
 
+@pytest.mark.slow
 def test_learned_gates_groups_and_time_order():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (90, 6))

@@ -134,6 +134,7 @@ def test_steps_of_scikit_learn_come_back(tmp_path, front):
     np.testing.assert_array_equal(again.decision_function(rows), model.decision_function(rows))
 
 
+@pytest.mark.slow
 def test_a_search_may_be_the_last_step_or_over_a_pipeline(tmp_path):
     def search(estimator):
         return BetaCV(estimator, betas=[0.1, 0.01], cv=2)

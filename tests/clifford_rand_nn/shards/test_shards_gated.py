@@ -251,6 +251,7 @@ def test_residuals_that_no_intercept_has_balanced_prove_nothing(monkeypatch, pen
     assert stated.relative_gap >= 1
 
 
+@pytest.mark.slow
 def test_columns_that_the_sample_does_not_see_are_trained(monkeypatch):
     monkeypatch.setattr(sharded, "_SAMPLE", 60)
     X, y = data(GatedReLURegressor)
@@ -262,6 +263,7 @@ def test_columns_that_the_sample_does_not_see_are_trained(monkeypatch):
     assert model.result_.objective == pytest.approx(exact.result_.objective, rel=2e-4)
 
 
+@pytest.mark.slow
 def test_beta_is_chosen_by_the_sample():
     X, y = data(GatedReLUClassifier)
     model = GatedReLUClassifier(n_gates=6, tol=1e-2, random_state=0).fit(shards_of(X, y))

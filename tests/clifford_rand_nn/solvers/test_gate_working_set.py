@@ -102,6 +102,7 @@ def test_prices_are_the_norms_of_the_data():
     assert bound.value <= Fista(tol=1e-9).solve(problem).objective
 
 
+@pytest.mark.slow
 def test_scales():
     base = many(bias=False)
     expected = GateWorkingSet(tol=1e-8).solve(base).objective

@@ -58,6 +58,7 @@ def encoder(frame):
     return TableEncoder(categorical=["zip"]).fit(frame)
 
 
+@pytest.mark.slow
 def test_a_row_is_encoded_alone_as_among_others(frame, encoder):
     zones = [f"2020-03-{1 + i % 28:02d}T{i % 24:02d}:30{'+02:00' if i % 3 else 'Z'}" for i in range(N)]
     more = frame.assign(zones=zones, days=frame["when"].dt.date, texts=np.where(frame.index % 2, "Yes", "no"))

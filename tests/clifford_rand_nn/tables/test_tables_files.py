@@ -313,6 +313,7 @@ def test_names_are_the_same_at_once_and_in_blocks(tmp_path, text, columns):
         assert frame.to_dict("list") == columns
 
 
+@pytest.mark.slow
 def test_many_columns_without_a_name_take_the_time_of_one_each(tmp_path):
     def read(n):
         path = _write(tmp_path / f"{n}.csv", "a" + "," * n + "\n1" + "," * n + "\n")

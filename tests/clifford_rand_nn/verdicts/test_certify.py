@@ -152,6 +152,7 @@ def test_rows_and_targets_of_any_size(size):
     assert scaled.objective == pytest.approx(verdict.objective * 9 * size**2, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_torch_modules_states_and_arrays_are_read_alike():
     torch = pytest.importorskip("torch")
     X, _, given, _ = task("softmax", d=5, n=8)
