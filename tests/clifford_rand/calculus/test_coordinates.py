@@ -239,7 +239,7 @@ def test_the_laplacian_of_a_vector_field_in_cylindrical_coordinates():
     assert (chart.grad | chart.grad) == chart.grad * chart.grad
 
 
-@pytest.mark.parametrize("name", ["parabolic", "elliptic"])
+@pytest.mark.parametrize("name", ["parabolic", pytest.param("elliptic", marks=pytest.mark.slow)])
 def test_conformal_coordinates_of_the_plane(name):
     """∇² f = (f_uu + f_vv)/h² where the metric is h² times the identity."""
     chart = cr.Coordinates.named(name)

@@ -107,6 +107,7 @@ def test_numbers_without_an_option(folder, monkeypatch):
         np.testing.assert_array_equal(back[["low", "high"]].T, [low, high])
 
 
+@pytest.mark.slow
 def test_weights_count(folder):
     facts = facts_of("weighted.csv", "--sample-weight", "times", "--out", "m.npz", "--no-compare")
     assert (facts["n_rows"], facts["weights"], facts["n_features"]) == (60, [1, 3], 3)

@@ -128,6 +128,7 @@ def test_rows_of_a_group_stay_together(classes):
     assert given.scores_.shape == (2, 10)
 
 
+@pytest.mark.slow
 def test_groups_show_what_copies_hide():
     """Ten groups of rows that are nearly alike, with a target that only the group decides: nothing can be learned."""
     rng = np.random.default_rng(3)

@@ -41,6 +41,7 @@ def forked(work):
     return ended(child, LIMIT)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 def test_a_process_that_is_forked_while_threads_fit_can_fit():

@@ -172,6 +172,7 @@ def test_noise_is_not_learned():
         assert model.fit(X, noise).score(X, noise) < 0.5
 
 
+@pytest.mark.slow
 def test_units_do_not_matter():
     for kind, unit in (
         (GatedReLURegressor(n_gates=3, random_state=0), 2.0**20),
@@ -188,6 +189,7 @@ def test_units_do_not_matter():
         assert far.certificate_.verify(X * 2.0**80, Y * 2.0**-60).relative_gap <= 2e-6
 
 
+@pytest.mark.slow
 def test_what_takes_long_is_asked_about_before_it_begins():
     rng = np.random.default_rng(2)
     wide, y = rng.standard_normal((400, 40)), rng.choice([-1, 1], 400)
@@ -226,6 +228,7 @@ def test_a_loss_that_falls_while_labels_become_wrong_is_not_followed():
     assert best_score([score._replace(error_rate=None) for score in scores], 100).beta == 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [LABELS, LABELS > 0], ids=["three classes", "two"])
 def test_the_least_loss_is_chosen_of_those_with_about_the_fewest_wrong_labels(labels):
     model = GatedReLUClassifier(n_gates=3, random_state=0).fit(X, labels)

@@ -19,6 +19,7 @@ def dense():
     return CrossProductLassoRegressor(random_state=0).fit(WIDE, DENSE)
 
 
+@pytest.mark.slow
 def test_columns_that_are_drawn_are_of_the_l2_norm_with_linear_models(dense):
     assert dense.penalty_ == "l2"
     columns = dense.certificate_.n_patterns - 6  # of 1000 planes; those that are off on every row are left out

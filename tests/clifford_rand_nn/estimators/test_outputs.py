@@ -131,6 +131,7 @@ def test_more_outputs_are_bounded(bias, p):
     assert 2.0 - 1e-12 <= length <= 2.01
 
 
+@pytest.mark.slow
 def test_outputs_that_depend_on_each_other_cost_nothing():
     """Softmax residuals sum to zero over the classes: five of them are four outputs."""
     rng = np.random.default_rng(3)

@@ -76,6 +76,7 @@ def test_its_weight_is_large_for_noise_and_small_where_labels_are_sure():
     assert 30 * sure._linear_weight(task) < noise._linear_weight(other)
 
 
+@pytest.mark.slow
 def test_the_first_beta_holds_the_linear_model_where_its_weight_does():
     """At the optimum of the linear model the loss has the slope weight times w, which is 2 beta w/||w||."""
     model, task = begun(ConvexReLUClassifier(bias=False, fit_intercept=False), X, TWO)

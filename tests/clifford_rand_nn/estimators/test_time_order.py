@@ -96,6 +96,7 @@ def test_each_block_is_predicted_by_a_fit_to_the_rows_before():
     assert model.loo_score_ == pytest.approx(1 - errors / spread)
 
 
+@pytest.mark.slow
 def test_classes_groups_and_weights():
     rng = np.random.default_rng(1)
     n = 120

@@ -113,6 +113,7 @@ def test_scales():
         assert result.objective == pytest.approx(target**2 * expected, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_warm_start_callback_status_and_repeats():
     problem = many(bias=False, share=0.1)
     rows = []
