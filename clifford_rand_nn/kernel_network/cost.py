@@ -93,7 +93,7 @@ def network_costs(
         parts["learning"] = Estimate(_seconds(_FITS * each) + _seconds(left_out, again), 8.0 * few * few * 4)
     if n > DECOMPOSED:
         pace = _SOLVED * 2 / min(cpu_count(), 2) * (slowdown() if max_time is None else 1.0)  # those of two cores
-        way = choose(n, width + _FEATURES, outputs, max_time, max_memory)
+        way = choose(n, width + _FEATURES, outputs, max_time, max_memory, _STEPPED * width if steps else 0.0)
         parts["solution"] = Estimate(way.seconds * pace, way.bytes)
     parts["scores"] = Estimate(_seconds(_JUDGED * min(n, _LEARNED)), 8.0 * min(n, COMPARED) ** 2 * 4)
     return parts

@@ -36,7 +36,7 @@ from clifford_rand_nn.solvers.base import HistoryRow, Status
 
 COMPARED = 1000  # rows on which candidates are compared, if there are more
 DECOMPOSED = 3000  # rows up to which every beta comes from one eigendecomposition
-_LEARNED = 2000  # rows that gates are learned from, if there are more
+_LEARNED = 2000  # rows that gates are learned from, if there are more, and others that compare betas
 _LEAST_OUT_OF_SAMPLE = 200  # rows, at least, from which a promise is made
 _LOST = 1e-9  # of the objective, by which rounding of alpha may move it: a thousandth of a gap that is said
 _NULL = 16 * np.finfo(np.float64).eps  # of the largest eigenvalue: one below is rounding
@@ -300,14 +300,16 @@ def _many(
         learned = learned_gates(kernel, rows, problem, beta, choices, few, selection)
         kernel, metric = learned.kernel, learned.metric
         unlearned[few] = False
-    fixed_beta = beta if problem.groups is not None and choices.beta is None else choices.beta
+    if choices.beta is None:
+        beta = _beta_of_part(problem, rows, kernel, beta)
     phase(f"solving for {n:,} rows")
     solution = solve_many(
         kernel,
         rows,
         problem.targets,
         problem.weights,
-        fixed_beta,
+        beta=beta,
+        around=problem.groups is None and choices.beta is None,  # groups are left out as a whole in the choice of beta
         limits=replace(LIMITS, max_time=choices.max_time, max_memory=choices.max_memory).after(
             time.perf_counter() - began, callback=step_callback(LIMITS.tol)
         ),
@@ -353,6 +355,16 @@ def _many(
         history=solution.history,
         status=solution.status,
     )
+
+
+def _beta_of_part(problem: Problem, rows: Array, kernel: GateKernel, near: float) -> float:
+    """Return beta for all rows by leave-one-out on some, with as few as can be of those that learned the metric."""
+    n = len(rows)
+    some = np.sort(spread_rows(n, n)[-_LEARNED:])
+    part = problem.take(some)
+    ridge = KernelRidge(kernel(rows[some]), part.weights, single=True)
+    betas = compare_betas(part, ridge, near * n / len(some))
+    return near if betas is None else betas.beta * len(some) / n
 
 
 def _better_fit(

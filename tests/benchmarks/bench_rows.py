@@ -50,8 +50,10 @@ def line(n, max_memory, folder):
     """Return what is printed of one fit."""
     X, Y, new, truth = letter(folder, n) if folder else made(n)
     kernel = GateKernel(bias=float(np.sqrt(np.mean((X**2).sum(axis=1)))))
-    solve_many(kernel, X[:200], Y[:200], limits=replace(LIMITS, max_time=60.0))  # what is compiled once
-    solution, seconds, cpu = timed(lambda: solve_many(kernel, X, Y, limits=replace(LIMITS, max_memory=max_memory)))
+    given = {"beta": 1.0 / len(X), "around": True}
+    solve_many(kernel, X[:200], Y[:200], **given, limits=replace(LIMITS, max_time=60.0))  # what is compiled once
+    limits = replace(LIMITS, max_memory=max_memory)
+    solution, seconds, cpu = timed(lambda: solve_many(kernel, X, Y, **given, limits=limits))
     tiles = KernelTiles(kernel, X[solution.centers], np.float32)
     f = tiles.multiply_from(new, solution.alpha) + solution.intercept
     share = (f.argmax(1) == truth.argmax(1)).mean() if folder else 1 - np.mean((f - truth) ** 2) / truth.var()

@@ -6,9 +6,10 @@ from clifford_rand_nn.kernel_network.large_n import rows
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 
 
-def solve_many(kernel, X, y, weights=None, beta=None, way="auto", **limits):
+def solve_many(kernel, X, y, weights=None, beta=1e-3, way="auto", around=False, **limits):
     """Solve, with the default limits except for some."""
-    return rows.solve_many(kernel, X, y, weights, beta, way, replace(rows.LIMITS, **limits))
+    given = replace(rows.LIMITS, **limits)
+    return rows.solve_many(kernel, X, y, weights, beta=beta, around=around, way=way, limits=given)
 
 
 def predict(kernel, solution, X, rows):

@@ -93,7 +93,7 @@ def left_out(alpha: Array, diagonal: Array, ones: Array) -> tuple[Array, Array]:
     return np.asarray(alpha[-s:] / G[:, None]), G
 
 
-_AROUND = 0.25, 4.0, 1.0  # of the radius from the subset; the likeliest is the last: its factor is still there
+_AROUND = 0.25, 4.0, 1.0  # of the radius; the likeliest is the last: its factor is still there
 _JUDGED = 2000  # rows whose leave-one-out compares betas
 _MORE = 3.5  # factors whose time the end takes: one more, two for the inverse, and products
 
@@ -117,16 +117,16 @@ def factor_rows(max_memory: float | None) -> float:
     return int(few if few <= _JUDGED else (max_memory / 4.0 - 2.0 * _JUDGED**2) ** 0.5)
 
 
-def by_factor(problem: ManyRows, limits: Limits, began: float, beta: float | None) -> Found:
-    """Solve by a factor of order n; with beta None for the best of three, by leave-one-out of some of the rows.
+def by_factor(problem: ManyRows, limits: Limits, began: float, beta: float, around: bool) -> Found:
+    """Solve by a factor of order n; ``around``: for the best of three betas, by leave-one-out of some of the rows.
 
     The factor is in single precision where that is safe. It only preconditions: what is certified is in double
-    precision. If time runs short, fewer betas are compared, the one from the subset always.
+    precision. If time runs short, fewer betas are compared, ``beta`` always.
     """
-    radius, now = problem.n * (beta or 1.0), None
-    if beta is None:
+    radius, now = problem.n * beta, None
+    if around:
         end = np.inf if limits.max_time is None else began + limits.max_time
-        radius, now = compare(problem, problem.subset_radius(), end)
+        radius, now = compare(problem, radius, end)
     regression = problem.regression(radius)
     with regression.watch(limits, began) as watch:
         if now is None or now.radius != radius:

@@ -118,30 +118,32 @@ _FIRST_GAP = 0.1  # to which the fit without them goes
 _SHARE = 0.5  # of the time for it
 
 
-def by_gradients(problem: ManyRows, limits: Limits, began: float, beta: float | None, landmarks: int) -> Found:
-    """Solve by conjugate gradients in single precision, judged in double; beta None is chosen on a part.
+def by_gradients(
+    problem: ManyRows, limits: Limits, began: float, beta: float, around: bool, landmarks: int, keeps: bool
+) -> Found:
+    """Solve by conjugate gradients in single precision, judged in double; ``around`` chooses beta on a part.
 
     A fit without the last rows, to a gap of 10 %, gives predictions of them that they had no part in; all rows go on
-    from its coefficients.
+    from its coefficients. ``keeps`` keeps half of the kernel matrix in memory.
     """
-    radius = problem.n * (beta or 1.0)
+    radius = problem.n * beta
     held = min(_HELD, problem.n // 10)
-    if beta is None:
+    if around:
         part = problem.leading(problem.n - held)
         end = np.inf if limits.max_time is None else began + _SHARE * limits.max_time
         some = part.leading(int(min(_COMPARED, factor_rows(limits.max_memory))))
-        radius = compare(some, part.subset_radius(), end)[0]  # its factor goes
+        radius = compare(some, radius, end)[0]  # its factor goes
     regression = problem.regression(radius)
     unseen, used = problem.targets[:0], 0
     with regression.watch(limits, began) as watch:
-        tiles = KernelTiles(problem.kernel, problem.X, np.float32)
+        tiles = KernelTiles(problem.kernel, problem.X, np.float32, keeps=keeps)
         whole = Nystrom(
             LandmarkFeatures(problem.kernel, problem.X, np.arange(landmarks)), tiles.diagonal(), regression.radius
         )
         rest = problem.n - held
         # without the validation set first: its predictions are out-of-sample, and a start for all rows
         early_part = problem.regression(radius, rest)
-        early_tiles = KernelTiles(problem.kernel, problem.X[:rest], np.float32)
+        early_tiles = tiles.leading(rest)
         seconds = None if limits.max_time is None else watch.seconds + _SHARE * (limits.max_time - watch.seconds)
         sooner = Limits(tol=max(_FIRST_GAP, limits.tol), max_iter=limits.max_iter, max_time=seconds)
         early = early_part.watch(sooner, began)
@@ -162,14 +164,14 @@ def by_gradients(problem: ManyRows, limits: Limits, began: float, beta: float | 
 _ROUND_OFF = 1e-6  # of normal equations in single precision, as a share of the kernel's diagonal
 
 
-def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float | None, landmarks: int) -> Found:
+def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float, around: bool, landmarks: int) -> Found:
     r"""Solve :math:`\min_{a,t}\frac1n\sum_i\omega_i\ell(K_{im}a+t, y_i)+\frac\beta2a^TK_{mm}a`, as rows of shards.
 
-    With beta None it is the best of a grid by the last rows, held out. The normal equations of the others are in single
-    precision where that is safe; they precondition the steps in double precision that solve and certify it.
+    With ``around`` beta is the best of a grid by the last rows, held out. The normal equations of the others are in
+    single precision where that is safe; they precondition the steps in double precision that solve and certify it.
     """
     n, X, kernel = problem.n, np.asarray(problem.X, dtype=np.float64), problem.kernel
-    least_loss, unseen, best_beta = np.inf, problem.targets[:0], beta or 1.0
+    least_loss, unseen, best_beta = np.inf, problem.targets[:0], beta
     with problem.watch(limits, began) as watch:
         centers, least = independent(kernel, X[:landmarks])
         Z, held = X[centers], min(_HELD, n // 10)
@@ -178,7 +180,7 @@ def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float | 
         targets = Targets(as_loss("squared", "solve_many"), None)
         diagonal = float(np.mean(kernel.diagonal(X)))
         # round-off of the sums, over the least pivot, is small beside the regularization
-        is_single = least > SINGLE and (beta is None or least * n * beta > _ROUND_OFF * diagonal)
+        is_single = least > SINGLE and (around or least * n * beta > _ROUND_OFF * diagonal)
         rows = LandmarkRows(kernel, Z, dtype=np.float32) if is_single else double
         K, learn = double.kernel(X[n - held :]), slice(0, n - held)
         center_k = K.mean(axis=0)
@@ -186,7 +188,7 @@ def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float | 
         sums = engine.sum(NormalSum(rows, replace(targets, left_out=np.arange(n - held, n)), center_k, center_y))
         normal = Normal(span, sums, center_k, center_y)
         del sums
-        radii = np.array([n * beta]) if beta is not None else RADII * diagonal
+        radii = RADII * diagonal if around else np.array([n * beta])
         for radius, outputs in zip(radii, normal.predictions(K, radii), strict=True):
             if (loss := problem.loss(outputs)) <= least_loss:
                 least_loss, unseen, best_beta = loss, outputs, float(radius) / n

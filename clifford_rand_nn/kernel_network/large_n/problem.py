@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.leave_one_out import Judged, KernelFit, LeaveOneOut, judge, null_value
+from clifford_rand_nn.kernel_network.leave_one_out import Judged, KernelFit, judge, null_value
 from clifford_rand_nn.problems.duality import DualBound, gap_share
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.conjugate_gradient import CGIterate, Operator, conjugate_gradient
@@ -176,8 +176,6 @@ def _timed(multiply: Operator, seconds: dict[str, float], name: str) -> Callable
     return product
 
 
-SUBSET = 2000  # rows that are decomposed for a first radius
-_N_RADII = 60
 FLAT = 0.002  # of the least loss: the largest radius within this share is taken, as the curve is flat below
 
 
@@ -231,19 +229,3 @@ class ManyRows:
         """Return the mean loss of predictions (s, C) of the last rows."""
         s = len(unseen)
         return float(np.average(0.5 * ((unseen - self.targets[-s:]) ** 2).sum(axis=1), weights=self.weights[-s:]))
-
-    def subset_radius(self) -> float:
-        r"""Return :math:`n\beta`, by leave-one-out on the first `SUBSET` rows, for any number of rows.
-
-        In the sum form :math:`\sum_i\omega_i\ell_i+\frac{n\beta}2||f||^2` the best weight stays the same when rows are
-        added: it is the variance of the noise over that of the function, as for a Gaussian process. From 500 to 2,000
-        rows it moved by factors of 0.6 to 4 on eight sets, with no trend, where n grew by 4. Losses are flat for
-        smaller weights, so the largest one within 0.2 % of the best is taken: the problem is better conditioned there.
-        """
-        n = min(self.n, SUBSET)
-        weights = self.weights[:n] / self.weights[:n].mean()
-        loo = LeaveOneOut(self.kernel(np.asarray(self.X[:n], dtype=np.float64)), self.targets[:n], weights)
-        betas = loo.grid(_N_RADII)
-        losses = 0.5 * loo.errors(betas).sum(axis=1)
-        k = int(np.argmax(losses <= (1 + FLAT) * losses.min()))  # betas fall
-        return float(betas[k]) * n * float(self.weights[:n].mean())

@@ -26,11 +26,12 @@ _FACTORS = 6.0  # of a choice of beta among three: three, at most one more, an i
 _FEATURE = 4.5e-12  # n² r of a product with the kernel, by halves, in single precision
 _ARC = 1.7e-10  # n²
 _COLUMN = 7e-12  # n² C
+_LEVEL = 3e-11  # n² of a column of gates in single columns or boxes
+_KEPT = 3e-10  # n² of a product with tiles that were kept
 _DOUBLE = 2.2  # of a product in double precision
 _STEPS = 15.0  # products until a relative gap of 1e-3, without some rows and with all
 _FEATURES = 9e-12  # n m² of features of m landmarks and their sums
-_SUBSET = 3.0  # seconds of leave-one-out on a subset
-_COMPARED = 3.0  # and of the comparison on 6,000 rows
+_COMPARED = 3.0  # seconds of the comparison on 6,000 rows
 _PER_ROW = 140.0  # m² landmarks of a preconditioner for each row: as long to make as three products
 _MOST_LANDMARKS = 2500  # of a preconditioner, whose features are most of the memory
 _MOST_SPANNING = 8000  # where functions are those of their span
@@ -44,39 +45,49 @@ class Way:
     seconds: float
     bytes: float
     landmarks: int
+    keeps: bool  # half of the kernel matrix
     reason: str
 
 
-def _product(n: int, width: int, outputs: int) -> float:
-    return n * n * (_FEATURE * width + _ARC + _COLUMN * outputs)
+def estimates(n: int, width: int, outputs: int, levels: float, most: float, seconds: float) -> dict[str, Way]:
+    """Return what each way takes for n rows of so many features, outputs and levels, given bytes and seconds there are.
 
-
-def estimates(n: int, width: int, outputs: int, most: float, seconds: float) -> dict[str, Way]:
-    """Return what each way takes for n rows of so many features and outputs, given bytes and seconds there are.
-
-    Landmarks are as many as these allow.
+    Landmarks are as many as these allow, and tiles of the kernel are kept where they fit and save time.
     """
     own = n * (24.0 * width + 80.0 * outputs)  # rows in both precisions, and what is iterated
-    judged = _DOUBLE * _product(n, width, outputs)
+    product = n * n * (_FEATURE * width + _ARC + _COLUMN * outputs + _LEVEL * levels)
+    judged, kept_product = _DOUBLE * product, n * n * (_KEPT + _COLUMN * outputs)
     kept, b = 4.0 * n + 40_000, max(most - own, 0.0)  # kept m + 40 m² = b: features, strips of them, sums of order m
     m = int(min((_PER_ROW * n) ** 0.5, _MOST_LANDMARKS, n / 2, ((kept * kept + 160 * b) ** 0.5 - kept) / 80))
     spanning = Workload(n, width, outputs)
     few = spanning.most(seconds, b, 0, min(_MOST_SPANNING, n // 2))
     m, few = (max(count, min(100, n // 2)) for count in (m, few))
+    bytes_m = kept * m + 40.0 * m * m + own
+    half = KernelTiles.kept_bytes(n)
+    keeps = kept_product < product and bytes_m + half <= most
+    steps = product + (_STEPS - 1) * (kept_product if keeps else product)
     return {
-        "factor": Way("factor", _SUBSET + _FACTORS * _FACTOR * n**3 + 3 * judged, factor_bytes(n) + own, 0, ""),
+        "factor": Way("factor", _FACTORS * _FACTOR * n**3 + 3 * judged, factor_bytes(n) + own, 0, False, ""),
         "gradients": Way(
             "gradients",
-            _SUBSET + _COMPARED + _FEATURES * n * m * m + _STEPS * _product(n, width, outputs) + 2 * judged,
-            kept * m + 40.0 * m * m + own,
+            _COMPARED + _FEATURES * n * m * m + steps + 2 * judged,
+            bytes_m + keeps * half,
             m,
+            keeps,
             "",
         ),
-        "landmarks": Way("landmarks", spanning.seconds(few), spanning.bytes(few) + own, few, ""),
+        "landmarks": Way("landmarks", spanning.seconds(few), spanning.bytes(few) + own, few, False, ""),
     }
 
 
-def choose(n: int, width: int, outputs: int, max_time: float | None = None, max_memory: float | None = None) -> Way:
+def choose(
+    n: int,
+    width: int,
+    outputs: int,
+    max_time: float | None = None,
+    max_memory: float | None = None,
+    levels: float = 0.0,  # columns of gates in single columns or boxes
+) -> Way:
     """Return the way that solves the whole problem within the limits, else landmarks.
 
     Of several it is the fastest, and the factor, with leave-one-out of every row, if that is prompt.
@@ -85,7 +96,7 @@ def choose(n: int, width: int, outputs: int, max_time: float | None = None, max_
     most = memory_limit(max_memory)
     seconds = PATIENCE if max_time is None else max_time
     pace = 1.0 if max_time is None else slowdown()  # without a limit nothing depends on the machine
-    ways = estimates(n, width, outputs, most, seconds / pace)
+    ways = estimates(n, width, outputs, levels, most, seconds / pace)
     ways = {name: replace(way, seconds=pace * way.seconds) for name, way in ways.items()}
     fitting = [ways[name] for name in WAYS if ways[name].bytes <= most]
     if not fitting:
@@ -145,7 +156,9 @@ def solve_many(
     X: ArrayLike,
     targets: Array,
     weights: Array | None = None,
-    beta: float | None = None,
+    *,
+    beta: float,
+    around: bool = False,
     way: str = "auto",
     limits: Limits = LIMITS,
 ) -> ManyRowsSolution:
@@ -158,16 +171,17 @@ def solve_many(
     results depend on the data and their order alone.
 
     ``targets`` (n, C). ``X`` (n, d): rows as the kernel sees them, standardized. ``weights`` (n,): brought to a mean of
-    1. ``beta``: in the 1/n scale; None chooses it: by leave-one-out of some rows from the factor, on some thousand rows
-    (conjugate gradients), or by held-out rows (landmarks). Without ``max_time`` a way to the whole problem is taken if
-    it is expected to end within two minutes; ``max_memory`` counts what is beside the data, by default half of the
-    machine's. Raises ArgumentError: an argument breaks its rule, or no way keeps to ``max_memory``.
+    1. ``beta``: in the 1/n scale. ``around``: take the best of it, a quarter and four times of it, by leave-one-out of
+    some rows from the factor, on some thousand rows (conjugate gradients); or of a grid, by held-out rows (landmarks).
+    Without ``max_time`` a way to the whole problem is taken if it is expected to end within two minutes; ``max_memory``
+    counts what is beside the data, by default half of the machine's. Raises ArgumentError: an argument breaks its rule,
+    or no way keeps to ``max_memory``.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.linspace(-1, 1, 200)[:, None]
-    >>> found = solve_many(GateKernel(bias=1.0), X, abs(X), way="factor")
+    >>> found = solve_many(GateKernel(bias=1.0), X, abs(X), beta=1e-4, way="factor")
     >>> found.status == "optimal", bool(abs(found.fitted - abs(X)).max() < 0.05)
     (True, True)
     """
@@ -177,20 +191,19 @@ def solve_many(
         raise fail("X", owner, "an (n, d) array with n ≥ 4", describe(f"shape {rows.shape}"))
     check_array(targets, "targets", owner, (len(rows), None))
     check_choice(way, "way", owner, ("auto", *WAYS))
-    if beta is not None:
-        check_positive(beta, "beta", owner)
+    check_positive(beta, "beta", owner)
     used = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
     n, C = len(used), targets.shape[1]
     order = used[spread_rows(n, n)]
     w = np.ones(n) if weights is None else weights[order] / weights[order].mean()
     problem = ManyRows(kernel, rows[order], targets[order], w)
-    width = int(kernel.features(rows[:1]).shape[1])
+    width, levels = (int(part.shape[1]) for part in (kernel.features(rows[:1]), kernel.parts(rows[:1])[1]))
     if way == "auto":
-        chosen = choose(n, width, C, limits.max_time, limits.max_memory)
+        chosen = choose(n, width, C, limits.max_time, limits.max_memory, levels)
     else:
         most, seconds = (np.inf if limit is None else limit for limit in (limits.max_memory, limits.max_time))
-        chosen = estimates(n, width, C, most, seconds)[way]
-    solved = _solve(problem, chosen, limits, began, beta)
+        chosen = estimates(n, width, C, levels, most, seconds)[way]
+    solved = _solve(problem, chosen, limits, began, beta, around)
     watch, last = solved.watch, order[n - solved.last :]
     fitted, dual = np.zeros(targets.shape), np.zeros(targets.shape)
     centers = order if solved.centers is None else order[solved.centers]
@@ -222,8 +235,9 @@ def solve_many(
     )
 
 
-def _solve(problem: ManyRows, way: Way, limits: Limits, began: float, beta: float | None) -> Found:
+def _solve(problem: ManyRows, way: Way, limits: Limits, began: float, beta: float, around: bool) -> Found:
     if way.name == "factor":
-        return by_factor(problem, limits, began, beta)
-    solve = by_gradients if way.name == "gradients" else by_landmarks
-    return solve(problem, limits, began, beta, way.landmarks)
+        return by_factor(problem, limits, began, beta, around)
+    if way.name == "gradients":
+        return by_gradients(problem, limits, began, beta, around, way.landmarks, way.keeps)
+    return by_landmarks(problem, limits, began, beta, around, way.landmarks)

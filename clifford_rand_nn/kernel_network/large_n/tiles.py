@@ -1,6 +1,7 @@
-"""Products with the kernel matrix of many rows, by tiles that stay in cache: the matrix is never there as a whole."""
+"""Products with the kernel matrix of many rows, by tiles that stay in cache: the matrix is not formed."""
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -15,21 +16,36 @@ _HEIGHT, _WIDTH = 256, 1024  # entries of a tile: 1 MiB in single precision, hal
 
 
 class KernelTiles:
-    r"""The kernel of rows X (n, d), of which only tiles are ever formed.
+    r"""The kernel of rows X (n, d), of which tiles are formed.
 
     A product with C columns takes half of :math:`n^2` entries, each for 2r + 4C operations, as a tile serves with its
     transpose; memory is n (r + 3C) numbers and a tile a thread.
 
-    ``X`` (n, d). ``dtype``: of the tiles. Sums over tiles are in double precision.
+    ``X`` (n, d). ``dtype``: of the tiles. ``keeps``: keep the tiles of the first product with K for the next ones, half
+    of :math:`n^2` numbers. Sums over tiles are in double precision.
     """
 
-    def __init__(self, kernel: GateKernel, X: NDArray[np.floating], dtype: Any = np.float64) -> None:
+    def __init__(
+        self, kernel: GateKernel, X: NDArray[np.floating], dtype: Any = np.float64, keeps: bool = False
+    ) -> None:
         self.kernel, self.dtype = kernel, np.dtype(dtype)
         X = np.asarray(X, dtype=self.dtype)
         self.z = np.ascontiguousarray(kernel.features(X), dtype=self.dtype)
         self.lengths = np.linalg.norm(self.z, axis=1)
         self.levels = kernel.parts(X)[1]
         self.n = len(self.z)
+        self._kept: dict[tuple[int, int], NDArray[Any]] | None = {} if keeps else None  # by the first row and column
+
+    @staticmethod
+    def kept_bytes(n: int) -> float:
+        """Return the memory of the tiles of n rows in single precision, if they are kept."""
+        return 2.0 * n * (n + _HEIGHT)
+
+    def leading(self, n: int) -> "KernelTiles":
+        """Return the tiles of the first n rows; those that are kept are kept for both."""
+        first = copy(self)
+        first.n, first.z, first.lengths, first.levels = n, self.z[:n], self.lengths[:n], self.levels[:n]
+        return first
 
     def diagonal(self) -> Array:
         """Return K(x, x) of every row, as `GateKernel.diagonal`."""
@@ -43,6 +59,16 @@ class KernelTiles:
         arc_of_rows(inner, self.z[rows], right.z[columns], self.lengths[rows], right.lengths[columns])
         self.kernel.add_steps(inner, self.levels[rows], right.levels[columns].T)
         return inner
+
+    def _upper_tile(self, rows: slice, columns: slice) -> NDArray[Any]:
+        """Return a tile of the upper triangle: one that was kept, if it is large enough, or a new one."""
+        if self._kept is None:
+            return self.tile(rows, columns)
+        height, width, key = rows.stop - rows.start, columns.stop - columns.start, (rows.start, columns.start)
+        tile = self._kept.get(key)
+        if tile is None or tile.shape[0] < height or tile.shape[1] < width:
+            tile = self._kept[key] = self.tile(rows, columns)
+        return tile[:height, :width]
 
     def fill_upper(self, out: NDArray[Any]) -> None:
         """Write the upper triangle of the kernel matrix, diagonal with it, into ``out`` (n, n) of the tiles' type."""
@@ -63,10 +89,10 @@ class KernelTiles:
         def term(part: slice) -> Array:
             total = np.zeros(V.shape)
             for rows in self._strips(part):
-                total[rows] += self.tile(rows, rows) @ V[rows]
+                total[rows] += self._upper_tile(rows, rows) @ V[rows]
                 for columns in self._spans(rows.stop):
                     # K is symmetric: a tile above the diagonal serves with its transpose
-                    tile = self.tile(rows, columns)
+                    tile = self._upper_tile(rows, columns)
                     total[rows] += tile @ V[columns]
                     total[columns] += tile.T @ V[rows]
             return total

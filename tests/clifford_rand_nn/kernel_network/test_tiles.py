@@ -213,3 +213,21 @@ def test_no_curvature_and_values_that_are_not_finite_end_the_steps():
     broken = conjugate_gradient(lambda p: (p * np.nan,), b, lambda r: r, max_iter=9)
     assert broken.is_exhausted
     assert not broken.x.any()
+
+
+def test_kept_tiles_give_the_products_of_new_ones():
+    X = rows(2500)
+    kernel = GateKernel(bias=1.0, steps=0.5, decay=2.0)
+    X = np.hstack([X, np.abs(X) / 10])
+    kept, new = KernelTiles(kernel, X, np.float32, keeps=True), KernelTiles(kernel, X, np.float32)
+    V = np.random.default_rng(0).standard_normal((2500, 2))
+    for _ in range(2):  # those that were kept for fewer rows are replaced where they are too small
+        np.testing.assert_allclose(
+            kept.leading(1300).multiply(V[:1300]), new.leading(1300).multiply(V[:1300]), rtol=1e-5, atol=1e-3
+        )
+        np.testing.assert_array_equal(kept.multiply(V), new.multiply(V))
+    calls = []
+    kept.tile = lambda *slices: calls.append(slices)
+    np.testing.assert_array_equal(kept.multiply(V), new.multiply(V))
+    assert not calls
+    assert sum(tile.nbytes for tile in kept._kept.values()) <= KernelTiles.kept_bytes(2500)
