@@ -17,6 +17,9 @@ from clifford_rand.robots.tree import ONE, Tree
 
 _THREAD = 20_000  # joints × configurations that are worth a thread: a millisecond
 _FLOAT = np.dtype(np.float64)
+_PIVOT = 16 * float(
+    np.finfo(np.float64).eps
+)  # times n; over the diagonal, pivots of singular matrices are 2 eps at most
 
 
 class Evaluation:
@@ -143,3 +146,14 @@ def _loops() -> Any:
 
 def _by_loops(q: Any) -> bool:
     return q.__class__ is np.ndarray and has_compiler()
+
+
+def check_regular(M: NDArray[Any]) -> None:
+    """Raise LinAlgError if one of the mass matrices (..., n, n) is singular to rounding.
+
+    The pivots of M = L Lᵀ are to be more than rounding of the diagonal: L_kk²/M_kk is the share of the kinetic energy
+    of joint k that the joints before it cannot take from it, whatever the units of the joints are.
+    """
+    pivots = np.diagonal(np.linalg.cholesky(M), axis1=-2, axis2=-1) ** 2
+    if (pivots <= M.shape[-1] * _PIVOT * np.diagonal(M, axis1=-2, axis2=-1)).any():
+        raise np.linalg.LinAlgError("a pivot is zero to rounding")

@@ -22,7 +22,7 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.arrays import is_tensor, namespace
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.robots.evaluation import Evaluation
+from clifford_rand.robots.evaluation import Evaluation, check_regular
 from clifford_rand.robots.formulas import frame_of, motor_product, reverse
 from clifford_rand.robots.screws import coefficients_of, tree_of_screws
 from clifford_rand.robots.search import InverseKinematicsResult, motion_twist, search
@@ -393,7 +393,8 @@ class Robot:
         Raises
         ------
         ArgumentError
-            If the mass matrix is singular: a joint moves no mass.
+            If the mass matrix is singular to rounding: a joint moves no mass, or two joints move the same bodies alike.
+            That of tensors only where the solver of their library finds it singular.
 
         Examples
         --------
@@ -406,9 +407,13 @@ class Robot:
         M, rest = self._of.mass_matrix(q), tau - self._of.forces(q, v, None, self._gravity)
         xp = namespace(M) if is_tensor(M) else np
         try:
+            if xp is np:
+                check_regular(M)
             return xp.linalg.solve(M, rest[..., None])[..., 0]
-        except np.linalg.LinAlgError:
-            hint = "Every joint has to move a mass or an inertia."
+        except Exception as error:
+            if not type(error).__name__.endswith("LinAlgError"):  # each library has its own
+                raise
+            hint = "Every joint has to move a mass or an inertia, and no two the same bodies alike."
             raise fail("q", "forward_dynamics", "of a regular mass matrix", describe("a singular one"), hint) from None
 
     def energy(self, q: Configuration, v: Configuration, /) -> Any:

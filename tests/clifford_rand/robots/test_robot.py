@@ -111,6 +111,27 @@ def test_a_base_without_mass_is_refused():
         body.forward_dynamics([1, 0, 0, 0, 0, 0, 0, 0, 0.0], np.zeros(7), np.zeros(7))
 
 
+def test_mass_matrices_that_are_singular_to_rounding_are_refused():
+    """Two joints on one axis, with nothing but joints between them, move the same body alike."""
+    rng = np.random.default_rng(0)
+    axis = pga.screw_axis(ALG, pga.line(ALG, rng.standard_normal(3), direction=rng.standard_normal(3)))
+    slide = pga.slide_axis(ALG, rng.standard_normal(3))
+    for chain in ([axis, axis], [slide, axis, slide, axis], [axis, slide, axis]):
+        n = len(chain)
+        arm = pga.Robot(cr.stack(chain), masses=[0.0] * (n - 1) + [1.3], centers=[[0.3, 0.2, 0.1]] * n)
+        for q in (np.zeros(n), np.zeros((3, n))):
+            with pytest.raises(ValueError, match="singular"):
+                arm.forward_dynamics(q, np.zeros(n), np.ones(n))
+
+
+def test_light_links_and_units_of_joints_leave_a_mass_matrix_regular():
+    rng = np.random.default_rng(0)
+    slides = pga.slide_axis(ALG, np.linalg.qr(rng.standard_normal((3, 3)))[0])
+    light = pga.Robot(slides, masses=[1e9, 1.0, 1e-9])
+    q, v, a = rng.standard_normal((3, 3))
+    assert np.abs(light.forward_dynamics(q, v, light.inverse_dynamics(q, v, a)) - a).max() <= 1e-6
+
+
 def test_two_rods_by_their_closed_form():
     """M. W. Spong et al., Robot Modeling and Control, 2006, section 7.4, for rods that hang down at rest."""
     pendulum = robot("two_link")
