@@ -60,13 +60,18 @@ def euclidean_dimension(algebra: Any, owner: str) -> int:
     return int(form.d)
 
 
+def rotation_tolerance(rtol: float | None, dtype: np.dtype[Any], owner: str) -> float:
+    """Return how far entries of FᵀF may be from those of 1 in arrays of a dtype."""
+    return max(check_tolerance(rtol, RTOL, owner), LEAST * (float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0))
+
+
 def rotation_of(matrix: NDArray[Any], n: int, name: str, owner: str, rtol: float | None) -> NDArray[Any]:
     """Return the matrices (..., n, n), floating, if they are rotations."""
     if matrix.ndim < 2 or matrix.shape[-2:] != (n, n):
         raise fail(name, owner, f"an array of shape (..., {n}, {n})", describe(f"shape {matrix.shape}"))
     if matrix.dtype.kind != "f":
         matrix = matrix.astype(np.float64)
-    limit = max(check_tolerance(rtol, RTOL, owner), LEAST * float(np.finfo(matrix.dtype).eps))
+    limit = rotation_tolerance(rtol, matrix.dtype, owner)
     with np.errstate(over="ignore", invalid="ignore"):
         rest = np.abs(np.swapaxes(matrix, -1, -2) @ matrix - np.eye(n, dtype=matrix.dtype)).max(initial=0)  # FᵀF - 1
     if not rest <= limit:

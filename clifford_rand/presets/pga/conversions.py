@@ -12,7 +12,7 @@ from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
 from clifford_rand.fusion.specialization import specialized
-from clifford_rand.geometry.matrices import rotation_of, rotor_of
+from clifford_rand.geometry.matrices import rotation_of, rotation_tolerance, rotor_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import euclidean, floats, refuse_tensors
 from clifford_rand.presets.pga.flats import dimension_of
@@ -33,7 +33,8 @@ def motor_from_matrix(algebra: Algebra, matrix: ArrayLike, /, *, rtol: float | N
     matrix : array_like of shape (..., n + 1, n + 1)
         It takes the column [x; 1] to [F x + t; 1]. The motor -M moves as M does.
     rtol : float, optional
-        How far FᵀF may be from 1, 1e-6 by default.
+        How far entries of FᵀF may be from those of 1, and the last row from 0, …, 0, 1, which it is taken for; 1e-6 by
+        default.
 
     Raises
     ------
@@ -52,9 +53,12 @@ def motor_from_matrix(algebra: Algebra, matrix: ArrayLike, /, *, rtol: float | N
     if array.ndim < 2 or array.shape[-2:] != (n + 1, n + 1):
         rule = f"an array of shape (..., {n + 1}, {n + 1})"
         raise fail("matrix", "motor_from_matrix", rule, describe(f"shape {array.shape}"))
-    if (array[..., n, :] != np.eye(n + 1)[n]).any():
+    last = np.abs(array[..., n, :] - np.eye(n + 1)[n]).max(initial=0)
+    if not last <= rotation_tolerance(rtol, array.dtype, "motor_from_matrix"):
         rule = f"of a rigid motion: its last row is {', '.join(['0'] * n)}, 1"
-        raise fail("matrix", "motor_from_matrix", rule, describe("another last row"), "Columns are images here.")
+        raise fail(
+            "matrix", "motor_from_matrix", rule, describe(f"a last row off by {last:.3g}"), "Columns are images here."
+        )
     return moved_rotor(algebra, array[..., :n, :n], array[..., :n, n], "matrix", "motor_from_matrix", rtol)
 
 

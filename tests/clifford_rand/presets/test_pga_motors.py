@@ -309,3 +309,19 @@ def test_motors_of_exact_turns_and_shifts(number):
     assert pga.rotor(SPACE, line, number).isclose(pga.rotor(SPACE, line, 0.5))
     with pytest.raises(cr.ArgumentError, match=r"'angle' parameter of rotor must be a real number"):
         pga.rotor(SPACE, line, 0.5j)
+
+
+def test_a_last_row_is_0_0_0_1_to_the_tolerance_of_the_rotation():
+    """As that of scipy.linalg.expm, which is off by 1e-17 to 1e-15."""
+    M = pga.translator(SPACE, [1, 2, 3]) * pga.rotor(SPACE, SPACE.e12, 0.7)
+    matrix = pga.motor_to_matrix(M)
+    for off in (1e-17, 1e-15, 5e-7):
+        near = matrix + off * np.array([[0.0], [0], [0], [1]]) * [1, -1, 1, 1]
+        np.testing.assert_array_equal(
+            pga.motor_from_matrix(SPACE, near).coefficients, pga.motor_from_matrix(SPACE, matrix).coefficients
+        )
+    for off, rtol in ((2e-6, None), (1e-8, 1e-9)):
+        near = matrix + off * np.array([[0.0], [0], [0], [1]])
+        with pytest.raises(ValueError, match=r"its last row is 0, 0, 0, 1\. Got a last row off by"):
+            pga.motor_from_matrix(SPACE, near, rtol=rtol)
+    assert pga.motor_from_matrix(SPACE, np.eye(4, dtype=np.int64)).isclose(SPACE.scalar(1.0))
