@@ -1,5 +1,6 @@
 """Objective and lower bound of a certificate: by the plain formulas from the data, in other units, and as text."""
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,13 +32,15 @@ def proved(primal: float, bound: DualBound, balanced: bool) -> dict[str, Any]:
 def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Array) -> DualBound:
     r"""Return the value of the stored point, projected onto its equalities and scaled into its norms; at least 0.
 
-    The rounding error of an equality, :math:`e=1^TD_i\theta` or :math:`1^T\theta`, costs e times the bias of it,
-    of the size of the targets. Biases of ReLU neurons add up to the intercept.
+    The rounding error of an equality, :math:`e=1^TD_i\theta` or :math:`1^T\theta`, costs e times the bias of it, of the
+    size of the targets, or of the network's own where that is more: on rows far from 0 biases take back the product of
+    weights and rows. Biases of ReLU neurons add up to the intercept.
     """
     n, claim, loss = len(targets), certificate.claim, loss_of(certificate)
-    columns = np.ones((n, int(certificate.fit_intercept)))
+    columns, biases = np.ones((n, int(certificate.fit_intercept))), np.zeros((int(certificate.fit_intercept), 1))
     if certificate.bias is True and isinstance(claim, GatedClaim):
         columns = np.column_stack([claim.gates.activations(X), columns])
+        biases = np.abs(np.vstack([claim.coefficients[1].T, claim.coefficients[2]]))[: columns.shape[1]]
     basis, sizes, _ = np.linalg.svd(columns, full_matrices=False)
     basis = basis[:, sizes > n * np.finfo(np.float64).eps * sizes.max(initial=0.0)]
     datafit = Datafit(loss, targets, None if (weights == weights[0]).all() else weights)
@@ -47,12 +50,20 @@ def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Arra
     if certificate.fit_intercept and certificate.classes is None:
         theta = zero_sums(theta)
     sizes = loss.sizes(targets)
-    missed = float(np.abs(columns.T @ theta).sum() * sizes.max()) / n
+    missed = float((_sums(columns, theta, certificate) * np.maximum(biases, sizes.max())).sum()) / n
     penalty = claim.dual_penalty(X, theta) / (n**2 * certificate.beta)
     gains = weights * loss.stated_dual_value(theta / weights[:, None], targets)
     lost = 2 * np.finfo(np.float64).eps * float((np.abs(theta) * sizes).sum()) / n  # to cancellation in the gains
     value = float(np.mean(gains)) - missed - penalty - lost
     return DualBound(0.0, 0 * theta) if value <= 0 else DualBound(value, theta)
+
+
+def _sums(columns: Array, theta: Array, certificate: "Certificate") -> Array:
+    """Return the absolute sums (q, C) of theta over the rows of columns, no less by rounding; of all rows the exact."""
+    sums = np.abs(columns.T @ theta) + np.finfo(np.float64).eps * (columns.T @ np.abs(theta))
+    if certificate.fit_intercept:
+        sums[-1] = [abs(math.fsum(column)) for column in theta.T]
+    return sums
 
 
 def primal_value(certificate: "Certificate", X: Any, targets: Array, weights: Array) -> float:

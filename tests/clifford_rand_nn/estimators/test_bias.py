@@ -9,7 +9,14 @@ import pytest
 from sklearn.base import clone
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn import ConvexReLURegressor, CrossProductLassoRegressor, GatedReLURegressor, Gates, sample_gates
+from clifford_rand_nn import (
+    ConvexReLURegressor,
+    CrossProductLassoRegressor,
+    GatedReLUClassifier,
+    GatedReLURegressor,
+    Gates,
+    sample_gates,
+)
 from clifford_rand_nn.claims import Claim, GatedClaim
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.sparse_rows import bias_feature
@@ -178,3 +185,18 @@ def test_many_gates_do_not_interpolate_noise():
     inside = GatedReLURegressor(bias="penalized", **options).fit(rows, noise)
     assert free.score(rows, noise) > 0.999
     assert inside.score(rows, noise) < 0.9
+
+
+@pytest.mark.parametrize("far", [1e6, 1e8])
+@pytest.mark.parametrize("penalty", ["ridge", "group_l2"])
+def test_bounds_of_free_biases_on_far_rows_count_the_rounding_of_sums(penalty, far):
+    """Biases are of the size of the rows there, and each multiplies the rounding of a sum over its gate's rows."""
+    for seed in (*range(4, 10), 17, 20):
+        rng = np.random.default_rng(seed)
+        rows = rng.standard_normal((12, 1 + seed % 2))
+        rows[:, 0] += far
+        labels = np.where(rng.random(12) > 0.5, 1, -1)
+        model = GatedReLUClassifier(4, loss="logistic", bias="free", penalty=penalty, beta=0.03, random_state=0)
+        verified = model.fit(rows, labels).certificate_.verify(rows, labels)
+        assert 0 < verified.lower_bound <= verified.objective
+        assert verified.relative_gap <= 1e-4
