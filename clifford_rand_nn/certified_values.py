@@ -69,15 +69,15 @@ def _sums(columns: Array, theta: Array, certificate: "Certificate") -> Array:
 def primal_value(certificate: "Certificate", X: Any, targets: Array, weights: Array) -> float:
     """Return the objective of the network; predictions are added up exactly where their rounding matters."""
     loss = loss_of(certificate)
-    f, penalty = certificate.claim.predictions_and_penalty(X)
-    primal = mean_loss(loss, f, targets, weights) + certificate.beta * penalty
+    f, cost = certificate.claim.predictions_and_cost(X, certificate.beta)
+    primal = mean_loss(loss, f, targets, weights) + cost
     residual = loss.is_quadratic or loss.even  # of which the loss is a function
     center = targets if residual else 0 * targets
     e = certificate.claim.rounding_of_predictions(X) + np.finfo(np.float64).eps * np.abs(center).max(initial=0.0)
     slope = np.abs(f - targets).mean() if residual else 1.0 + np.abs(f * targets).mean()
     if e * slope > _FELT * primal:
         r = certificate.claim.residuals(X, center)
-        return mean_loss(loss, r, 0 * targets if residual else targets, weights) + certificate.beta * penalty
+        return mean_loss(loss, r, 0 * targets if residual else targets, weights) + cost
     return primal
 
 

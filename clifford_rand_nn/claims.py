@@ -37,8 +37,8 @@ class GatedClaim:
         """Number of columns of X."""
         return self.gates.d
 
-    def predictions_and_penalty(self, X: Any) -> tuple[Array, float]:
-        """Predictions and the sum of the Frobenius norms, or of half their squares; X is dense or CSR."""
+    def predictions_and_cost(self, X: Any, beta: float) -> tuple[Array, float]:
+        """Predictions and beta times the sum of the Frobenius norms, or of half their squares; X is dense or CSR."""
         U, b, t = self.coefficients
         on, f, penalty = self.gates.activations(X), np.tile(t, (X.shape[0], 1)), 0.0
         for i in range(on.shape[1]):
@@ -47,7 +47,7 @@ class GatedClaim:
             if self.feature is not None:
                 norm = float(np.hypot(norm, np.linalg.norm(b[:, i] / self.feature)))
             penalty += 0.5 * norm**2 if self.squared else norm
-        return f, penalty
+        return f, beta * penalty
 
     def rounding_of_predictions(self, X: Any) -> float:
         r"""Return what rounding may move a prediction by, :math:`\epsilon(\max|x|\sum_i||U_i||+\sum_i|b_i|+|t|)`."""
@@ -58,7 +58,7 @@ class GatedClaim:
     def residuals(self, X: Any, targets: Array) -> Array:
         """Return predictions less targets (n, C); biases, intercept and target, which cancel, in twice the digits."""
         U, b, t = self.coefficients
-        linear = replace(self, coefficients=Coefficients(U, 0 * b, 0 * t)).predictions_and_penalty(X)[0]
+        linear = replace(self, coefficients=Coefficients(U, 0 * b, 0 * t)).predictions_and_cost(X, 0.0)[0]
         on = self.gates.activations(X).astype(np.float64)
         biases = product(Pair(on, 0 * on), b.T, t)
         between = two_sum(biases.high, -targets)
@@ -97,10 +97,10 @@ class NetworkClaim:
         """Number of columns of X."""
         return int(self.network.W1.shape[1])
 
-    def predictions_and_penalty(self, X: Array) -> tuple[Array, float]:
-        r"""Predictions and :math:`\sum_i||W_i||_p|\alpha_i|`."""
+    def predictions_and_cost(self, X: Array, beta: float) -> tuple[Array, float]:
+        r"""Predictions and :math:`\beta\sum_i||W_i||_p|\alpha_i|`."""
         penalty = self.network.penalty(self.family.p, bias_feature=self.family.feature)
-        return self.network.predict(self.rows(X)).reshape(len(X), -1), penalty
+        return self.network.predict(self.rows(X)).reshape(len(X), -1), beta * penalty
 
     def rounding_of_predictions(self, X: Array) -> float:
         r"""Return :math:`\epsilon(\max|x|\sum_i||W_i|||\alpha_i|+\sum_i|b_i||\alpha_i|+|t|)`."""
@@ -153,9 +153,11 @@ class KernelClaim:
         """Number of columns of X."""
         return self.network.d
 
-    def predictions_and_penalty(self, X: Array) -> tuple[Array, float]:
-        r"""Predictions and :math:`\frac12||f||_K^2`."""
-        return self.network.outputs(X), self.network.penalty()
+    def predictions_and_cost(self, X: Any, beta: float) -> tuple[Array, float]:
+        r"""Predictions and :math:`\frac\beta2||f||_K^2`, also where the square is beyond the range of float64."""
+        half = int(np.frexp(beta)[1]) // 2  # beta of a quantile grows as 1/y: by it the square of f is of the size of y
+        scaled = replace(self.network, alpha=np.ldexp(self.network.alpha, half))
+        return self.network.outputs(X), float(np.ldexp(beta, -2 * half)) * scaled.penalty()
 
     def rounding_of_predictions(self, X: Array) -> float:
         r"""Return what adding the intercept may round off, :math:`\epsilon|t|`."""

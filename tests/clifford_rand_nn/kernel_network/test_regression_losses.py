@@ -94,6 +94,18 @@ def test_certificates_are_verified_whatever_the_data(options, kind):
         assert model.score(X, y) == pytest.approx(score)
 
 
+def test_certificates_of_quantiles_hold_where_the_square_of_the_network_underflows():
+    """The objective is proportional to the targets, and beta to one over them."""
+    X, y, _ = _noisy(40)
+    expected = ConvexNetworkRegressor(loss="quantile", quantile=0.3).fit(X, y).certificate_.objective
+    for size in (1e-160, 1e-200):
+        certificate = ConvexNetworkRegressor(loss="quantile", quantile=0.3).fit(X, size * y).certificate_
+        verified = certificate.verify(X, size * y)
+        assert verified.objective / size == pytest.approx(expected, rel=1e-4)
+        assert 0 < verified.lower_bound <= verified.objective
+        assert verified.relative_gap <= 1e-4
+
+
 def test_a_unit_of_counts_changes_means_by_it_and_nothing_else():
     X, y, _ = _counts(60)
     one, other = (ConvexNetworkRegressor(loss="poisson", max_metric_iter=0).fit(X, unit * y) for unit in (1.0, 2.0**20))
