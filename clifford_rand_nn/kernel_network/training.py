@@ -331,7 +331,7 @@ def _many(
             out_of_sample[compared] = True
     landmarks = solution.way == "landmarks"
     zero = null_value(problem.targets, np.ones(n) if problem.weights is None else problem.weights)
-    lost = _is_lost(solution.duality_gap, solution.objective, zero)
+    short = solution.status is not Status.OPTIMAL and _is_lost(solution.duality_gap, solution.objective, zero)
     return Trained(
         network=KernelNetwork(standard, kernel, rows[solution.centers], solution.alpha, solution.intercept),
         rows=solution.centers,
@@ -351,7 +351,7 @@ def _many(
         reason=f"{solution.reason}. No gates were learned for so many columns"
         if is_wide(*problem.X.shape)
         else solution.reason,
-        message=solution.message if lost or solution.status.ends_all else "",
+        message=solution.message if short or solution.status.ends_all else "",
         history=solution.history,
         status=solution.status,
     )

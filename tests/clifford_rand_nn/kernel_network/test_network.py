@@ -487,6 +487,17 @@ def test_a_fit_that_time_ends_says_so(monkeypatch):
     assert model.certificate_.verify(X, y).lower_bound <= model.certificate_.objective
 
 
+def test_a_fit_that_reaches_its_tolerance_warns_of_nothing(monkeypatch):
+    X, y = make_friedman1(600, noise=1.0, random_state=0)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.DECOMPOSED", 400)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.solve_many", partial(solve_many, way="gradients"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, y)
+    assert 1e-5 < model.certificate_.relative_gap < 1e-3
+    assert model.result_.status == "optimal"
+
+
 @pytest.mark.parametrize("beta", ["auto", 1e-6])
 def test_a_logistic_fit_that_time_ends_says_so(beta):
     """With 1e-6, rows left out move so far that limits of their shifts overflowed."""
