@@ -184,7 +184,7 @@ class GateKernel:
 
     The exponential is the probability that no threshold of a Poisson process in each column, of rate γμ, separates the
     rows: both are in one cell of a Mondrian partition. :math:`\mu_j` is 1; with a frame it is the length of row j of F
-    over the mean of these lengths, so that columns along which the metric is large are cut more finely.
+    over the mean of those that are not 0, so that columns along which the metric is large are cut more finely.
 
     References
     ----------
@@ -240,7 +240,8 @@ class GateKernel:
         if not self.decay or self.frame is None:
             return np.full(d, self.decay or 1.0)
         lengths = np.linalg.norm(self.frame, axis=1)
-        return np.asarray(self.decay * lengths / (lengths.mean() or 1.0))
+        used = lengths > 0  # constant columns have no slope, and change nothing
+        return np.asarray(self.decay * lengths / (lengths[used].mean() if used.any() else 1.0))
 
     def add_steps(self, inner: NDArray[np.floating], levels: NDArray[Any], levels2: NDArray[Any]) -> None:
         """Add the kernel of steps of levels (n, d) and (d, m), as of `parts`, to a matrix (n, m), all of one type."""

@@ -70,6 +70,13 @@ def test_the_kernel_of_boxes_is_the_share_of_partitions_with_both_rows_in_one_ce
     assert np.linalg.eigvalsh(K).min() > 0
 
 
+def test_a_constant_column_changes_no_kernel():
+    frame = np.vstack([np.hstack([FRAMED.frame, np.zeros((3, 1))]), np.zeros((1, 4))])
+    rows = np.hstack([RNG.standard_normal((9, 3)), RNG.uniform(0, 1 / 3, (9, 3))])
+    wider = np.insert(rows, (3, 6), 0.0, axis=1)
+    np.testing.assert_allclose(replace(FRAMED, frame=frame)(wider), FRAMED(rows), rtol=1e-12)
+
+
 @pytest.mark.parametrize("decays", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_compiled_sum_is_that_of_scipy(dtype, decays):
