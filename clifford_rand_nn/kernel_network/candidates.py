@@ -78,6 +78,8 @@ DECAYS = (4.0, 12.0)  # of gates in boxes: thresholds that cut the ranges of all
 _N_BETAS = 20  # a factor of some 4 from one to the next: the curve has no narrower valleys
 _REFINED = (3, 9)  # betas between the neighbors of the best so far
 _EVERY_BETA = 200  # rows up to which all candidates have every beta: factors would save a fifth of 0.01 s
+_STRIP = 16_384  # rows that are standardized at a time for their lengths alone
+_LONGEST = 1e5  # squared length of a row over the median, of which single precision leaves two digits of the latter
 _STEP, _STEPS_AWAY = 3.0, 8  # between betas that are compared by one factor each, and steps from the first, at most
 _FLAT = 3e-3  # of the score, which a beta of a third has to gain: towards 0 the curve may fall for ever, by ever less
 
@@ -109,7 +111,8 @@ class Problem:
     """Raw rows (n, d), dense or CSR, targets (n, C), weights with mean 1 or None, groups of rows or None.
 
     ``duplicates``: observations that the rows stand for and that are left out one at a time; None without them, or if
-    rows, or groups, are left out as a whole.
+    rows, or groups, are left out as a whole. ``whole``: of which these are some rows. They are standardized as in it: a
+    candidate that was compared on some rows is the same on all, whatever outliers these have.
     """
 
     X: Any
@@ -117,25 +120,44 @@ class Problem:
     weights: Array | None = None
     groups: NDArray[np.intp] | None = None
     duplicates: Duplicates | None = None
+    whole: "Problem | None" = None
 
     @cached_property
-    def _standardized(self) -> Callable[[str, bool, bool], tuple[Standardization | RowSpan, Array]]:
-        """Standardization and rows by scaling, with levels or without: candidates share them, ranks take their time."""
+    def _statistics(self) -> Callable[[str, bool], tuple[Standardization, float, bool]]:
+        """Standardization of all rows by scaling, their mean square length, and whether single precision holds all."""
 
-        def standardized(scaling: str, steps: bool, products: bool) -> tuple[Standardization | RowSpan, Array]:
-            if products and (issparse(self.X) or by_products(*self.X.shape)):
-                return RowSpan.of(self.X, scaling, self.weights)
+        def statistics(scaling: str, steps: bool) -> tuple[Standardization, float, bool]:
             standard = Standardization.of(self.X, scaling, self.weights, steps)
-            return standard, standard.rows(self.X)
+            strips = range(0, self.X.shape[0], _STRIP)
+            squares = np.concatenate([_squares(standard.rows(self.X[i : i + _STRIP]), steps) for i in strips])
+            holds = float(squares.max()) <= _LONGEST * float(np.median(squares))
+            return standard, float(np.average(squares, weights=self.weights)), holds
+
+        return cache(statistics)
+
+    @cached_property
+    def _standardized(self) -> Callable[[str, bool, bool], tuple[Standardization | RowSpan, Array, float]]:
+        """Standardization, rows and mean square length: candidates share them, ranks take their time."""
+
+        def standardized(scaling: str, steps: bool, products: bool) -> tuple[Standardization | RowSpan, Array, float]:
+            if products and (issparse(self.X) or by_products(*self.X.shape)):
+                span, rows = RowSpan.of(self.X, scaling, self.weights)
+                return span, rows, float(np.average(_squares(rows, steps), weights=self.weights))
+            standard, length, _ = (self.whole or self)._statistics(scaling, steps)
+            return standard, standard.rows(self.X), length
 
         return cache(standardized)
+
+    def holds_outliers(self, scaling: str) -> bool:
+        """Whether in single precision ordinary rows are not lost beside the longest one; not asked of wide rows."""
+        return by_products(*self.X.shape) or issparse(self.X) or (self.whole or self)._statistics(scaling, False)[2]
 
     def take(self, rows: NDArray[np.intp]) -> "Problem":
         """Return the problem of some rows."""
         w = None if self.weights is None else self.weights[rows] / self.weights[rows].mean()
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
         duplicates = None if self.duplicates is None else self.duplicates.take(rows)
-        return Problem(self.X[rows], self.targets[rows], w, groups, duplicates)
+        return Problem(self.X[rows], self.targets[rows], w, groups, duplicates, self.whole or self)
 
     def kernel_rows(
         self, scaling: str, bias: float, steps: float = 0.0, decay: float = 0.0, products: bool = True
@@ -144,8 +166,8 @@ class Problem:
 
         Wide rows are known by their products, unless this is unwanted: then the standardization is a `RowSpan`.
         """
-        standard, rows = self._standardized(scaling, steps > 0, products)
-        return standard, rows, kernel_of(rows, bias, steps, decay, self.weights)
+        standard, rows, length = self._standardized(scaling, steps > 0, products)
+        return standard, rows, kernel_of(length, bias, steps, decay)
 
     def leave_one_out(self, kernel: GateKernel, rows: Array) -> LeaveOneOut:
         """Return leave-one-out of every beta for a kernel on standardized rows (n, width)."""
@@ -235,11 +257,15 @@ def compare_betas(problem: Problem, ridge: KernelRidge, near: float, *, only: bo
     return ComparedBetas(beta, least, *tried[k], between)
 
 
-def kernel_of(rows: Array, bias: float, steps: float, decay: float, weights: Array | None) -> GateKernel:
-    """Return the kernel for standardized rows (n, width), whose constant feature and steps are in their units."""
-    gated = GateKernel(steps=steps).gated(rows)
-    length = np.average(np.einsum("ij,ij->i", gated, gated), weights=weights)
-    size = float(length) if length > 0 else 1.0
+def _squares(rows: Array, steps: bool) -> Array:
+    """Return the squared lengths (n,) of standardized rows, without the levels that steps have."""
+    gated = GateKernel(steps=float(steps)).gated(rows)
+    return np.asarray(np.einsum("ij,ij->i", gated, gated), dtype=np.float64)
+
+
+def kernel_of(length: float, bias: float, steps: float, decay: float) -> GateKernel:
+    """Return the kernel for standardized rows of a mean square length, in which constant feature and steps are."""
+    size = length if length > 0 else 1.0
     return GateKernel(bias=bias * size**0.5, steps=steps * size, decay=decay)
 
 
@@ -341,6 +367,7 @@ def _compare_all(
     knows_ranks = not (issparse(problem.X) or is_wide(*problem.X.shape) or len(problem.targets) < _FEWEST_RANKS)
     if not (knows_ranks and _has_three_values(problem.X)):
         scalings = tuple(scaling for scaling in scalings if scaling != "rank")
+    scalings = tuple(filter(problem.holds_outliers, scalings)) or scalings
     n, start = len(problem.targets), None
     if n > _SCREENED and beta is None:  # a beta to begin with, by an eigendecomposition of fewer rows
         start = compare(problem.take(np.sort(spread_rows(n, _SCREENED))), scalings[0], BIASES[0])

@@ -81,7 +81,9 @@ def select_on_sample(facts: Facts, learn: SampleRows, choices: Choices, owner: s
     chosen, metric = best.candidate, None
     standard = _standard(facts, problem, chosen)
     Z = standard.rows(problem.X)
-    kernel = kernel_of(Z, chosen.bias_feature, chosen.steps, chosen.decay, problem.weights)
+    gated = Z[:, : Z.shape[1] // 2] if chosen.steps else Z
+    length = float(np.average(np.einsum("ij,ij->i", gated, gated), weights=problem.weights))
+    kernel = kernel_of(length, chosen.bias_feature, chosen.steps, chosen.decay)
     beta = beta_for(chosen, len(rows)) if choices.beta is None else choices.beta
     some = np.sort(spread_rows(len(rows), min(len(rows), _LEARNED)))
     if metric_selection is not None and metric_selection.n_iter:

@@ -25,8 +25,9 @@ from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.kernel_network import candidates
 from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare
 from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
+from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.large_n.rows import solve_many
-from clifford_rand_nn.kernel_network.standardization import Standardization
+from clifford_rand_nn.kernel_network.standardization import SCALINGS, Standardization
 from clifford_rand_nn.kernel_network.training import Choices, beta_of_all_rows, choose_kernel, left_out_rows
 from clifford_rand_nn.solvers.base import Status
 
@@ -136,6 +137,26 @@ def test_whole_weights_are_copies_and_order_does_not_matter():
     labels = np.empty(w.sum(), dtype=int)
     labels[order] = two.loo_predictions_  # as the copies stood
     assert (one.loo_predictions_[w > 0] == labels[np.cumsum(w)[w > 0] - 1]).all()
+
+
+def test_a_candidate_is_standardized_as_all_rows_are(monkeypatch):
+    """Three rows far out, none of them compared: "common" was selected, and was another network on all rows."""
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.COMPARED", 200)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.DECOMPOSED", 400)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((900, 3))
+    X[np.setdiff1d(np.arange(900), spread_rows(900, 200))[:3]] *= [[1e5, 1, 1], [1, 1e5, 1], [1, 1, 1e5]]
+    y, new = X[:, 0] * X[:, 1] > 0, rng.standard_normal((500, 3))
+    model = ConvexNetworkClassifier(max_metric_iter=0).fit(X, y)
+    assert model.score(new, new[:, 0] * new[:, 1] > 0) > 0.9
+    problem = Problem(X, y[:, None].astype(float))
+    assert [scaling for scaling in SCALINGS if problem.holds_outliers(scaling)] == ["soft", "rank"]
+    some = problem.take(np.arange(50))
+    for given in (("soft", 1.0), ("rank", 0.3, 0.5, 4.0)):
+        _, rows, kernel = problem.kernel_rows(*given)
+        _, part, same = some.kernel_rows(*given)
+        assert (same.bias, same.steps, same.decay) == (kernel.bias, kernel.steps, kernel.decay)
+        np.testing.assert_array_equal(part, rows[:50])
 
 
 def test_more_rows_than_are_compared(monkeypatch):
