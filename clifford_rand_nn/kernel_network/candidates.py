@@ -106,13 +106,21 @@ def beta_for(candidate: Candidate, n: int) -> float:
     return candidate.beta * candidate.n_rows / n
 
 
+class Standard(NamedTuple):
+    """A standardization, the mean square length of rows by it, and whether ordinary ones count beside the longest."""
+
+    standardization: Standardization
+    length: float
+    holds_outliers: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Raw rows (n, d), dense or CSR, targets (n, C), weights with mean 1 or None, groups of rows or None.
 
     ``duplicates``: observations that the rows stand for and that are left out one at a time; None without them, or if
-    rows, or groups, are left out as a whole. ``whole``: of which these are some rows. They are standardized as in it: a
-    candidate that was compared on some rows is the same on all, whatever outliers these have.
+    rows, or groups, are left out as a whole. ``standards``: what all rows say, if these are some of
+    them: a candidate that was compared on some rows is then the same on all, whatever outliers these have.
     """
 
     X: Any
@@ -120,20 +128,20 @@ class Problem:
     weights: Array | None = None
     groups: NDArray[np.intp] | None = None
     duplicates: Duplicates | None = None
-    whole: "Problem | None" = None
+    standards: Callable[[str, bool], Standard] | None = None
 
     @cached_property
-    def _statistics(self) -> Callable[[str, bool], tuple[Standardization, float, bool]]:
-        """Standardization of all rows by scaling, their mean square length, and whether single precision holds all."""
+    def _standards(self) -> Callable[[str, bool], Standard]:
+        if self.standards is not None:
+            return self.standards
+        return cache(lambda scaling, steps: self.measured(Standardization.of(self.X, scaling, self.weights, steps)))
 
-        def statistics(scaling: str, steps: bool) -> tuple[Standardization, float, bool]:
-            standard = Standardization.of(self.X, scaling, self.weights, steps)
-            strips = range(0, self.X.shape[0], _STRIP)
-            squares = np.concatenate([_squares(standard.rows(self.X[i : i + _STRIP]), steps) for i in strips])
-            holds = float(squares.max()) <= _LONGEST * float(np.median(squares))
-            return standard, float(np.average(squares, weights=self.weights)), holds
-
-        return cache(statistics)
+    def measured(self, standardization: Standardization) -> Standard:
+        """Return a standardization with what it makes of the lengths of these rows."""
+        steps, strips = standardization.levels is not None, range(0, self.X.shape[0], _STRIP)
+        squares = np.concatenate([_squares(standardization.rows(self.X[i : i + _STRIP]), steps) for i in strips])
+        holds = float(squares.max()) <= _LONGEST * float(np.median(squares))
+        return Standard(standardization, float(np.average(squares, weights=self.weights)), holds)
 
     @cached_property
     def _standardized(self) -> Callable[[str, bool, bool], tuple[Standardization | RowSpan, Array, float]]:
@@ -143,21 +151,21 @@ class Problem:
             if products and (issparse(self.X) or by_products(*self.X.shape)):
                 span, rows = RowSpan.of(self.X, scaling, self.weights)
                 return span, rows, float(np.average(_squares(rows, steps), weights=self.weights))
-            standard, length, _ = (self.whole or self)._statistics(scaling, steps)
+            standard, length, _ = self._standards(scaling, steps)
             return standard, standard.rows(self.X), length
 
         return cache(standardized)
 
     def holds_outliers(self, scaling: str) -> bool:
         """Whether in single precision ordinary rows are not lost beside the longest one; not asked of wide rows."""
-        return by_products(*self.X.shape) or issparse(self.X) or (self.whole or self)._statistics(scaling, False)[2]
+        return by_products(*self.X.shape) or issparse(self.X) or self._standards(scaling, False).holds_outliers
 
     def take(self, rows: NDArray[np.intp]) -> "Problem":
         """Return the problem of some rows."""
         w = None if self.weights is None else self.weights[rows] / self.weights[rows].mean()
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
         duplicates = None if self.duplicates is None else self.duplicates.take(rows)
-        return Problem(self.X[rows], self.targets[rows], w, groups, duplicates, self.whole or self)
+        return Problem(self.X[rows], self.targets[rows], w, groups, duplicates, self._standards)
 
     def kernel_rows(
         self, scaling: str, bias: float, steps: float = 0.0, decay: float = 0.0, products: bool = True

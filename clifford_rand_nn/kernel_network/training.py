@@ -141,7 +141,7 @@ def choose_kernel(
     tried, place = [], 0  # the place of the best so far
     for compared in kinds:
         compared = _on_all_rows(problem if n <= DECOMPOSED else part, compared, choices.beta)
-        rows, beta = replace(compared.problem, X=compared.rows, whole=None), compared.candidate.beta
+        rows, beta = replace(compared.problem, X=compared.rows, standards=None), compared.candidate.beta
         comparison = compare_metrics(
             compared.kernel, rows, beta, choices.max_metric_iter, choices.shapes, choices.mistakes
         )

@@ -1,13 +1,14 @@
 """Choices from a sample of some thousand rows in memory: scaling, constant feature, gate distribution, landmarks."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, beta_for, kernel_of
+from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, beta_for, kernel_parameters
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.metric_selection import MetricSelection
@@ -72,18 +73,15 @@ class Selection:
 
 
 def select_on_sample(facts: Facts, learn: SampleRows, choices: Choices, owner: str) -> Selection:
-    """Choose as a fit in memory does, but that columns are standardized by the sums of all rows."""
-    problem, rows = _unique_rows(learn)
+    """Choose as a fit in memory does; columns are standardized by the sums of all rows."""
+    sample, rows = _unique_rows(learn)
     if len(rows) < 2:
         raise fail("X", owner, "at least two unique rows, so that one can be left out", describe("one sample"))
+    problem = replace(sample, standards=cache(lambda *given: sample.measured(_standard(facts, sample, *given))))
     compared = np.sort(spread_rows(len(rows), min(len(rows), COMPARED)))
     best, table, metric_selection = choose_kernel(problem, compared, choices)
     chosen, metric = best.candidate, None
-    standard = _standard(facts, problem, chosen)
-    Z = standard.rows(problem.X)
-    gated = Z[:, : Z.shape[1] // 2] if chosen.steps else Z
-    length = float(np.average(np.einsum("ij,ij->i", gated, gated), weights=problem.weights))
-    kernel = kernel_of(length, chosen.bias_feature, chosen.steps, chosen.decay)
+    standard, Z, kernel = problem.kernel_rows(*kernel_parameters(chosen), products=False)
     beta = beta_for(chosen, len(rows)) if choices.beta is None else choices.beta
     some = np.sort(spread_rows(len(rows), min(len(rows), _LEARNED)))
     if metric_selection is not None and metric_selection.n_iter:
@@ -107,13 +105,13 @@ def _unique_rows(rows: SampleRows) -> tuple[Problem, SampleRows]:
     return Problem(unique.X, means[order], weights), unique
 
 
-def _standard(facts: Facts, problem: Problem, chosen: Candidate) -> Standardization:
+def _standard(facts: Facts, problem: Problem, scaling: str, steps: bool) -> Standardization:
     """Return the standardization by the sums of all rows, of columns that vary in the sample.
 
     A column that is constant there is left out, as no landmark could tell what it is for. Where the variance is a small
     difference of large sums, that of the sample stays, and so do ranks.
     """
-    sampled = Standardization.of(problem.X, chosen.scaling, problem.weights, chosen.steps > 0)
+    sampled = Standardization.of(problem.X, scaling, problem.weights, steps)
     if sampled.scores is not None:
         return sampled
     own = Standardization.of(problem.X, "column", problem.weights)
@@ -126,7 +124,7 @@ def _standard(facts: Facts, problem: Problem, chosen: Candidate) -> Standardizat
     deviation[rough] = 1 / own.rate[rough]
     mean = np.where(exact, mean, sampled.mean)
     varies = deviation > 0
-    if chosen.scaling == "common" and varies.any():
+    if scaling == "common" and varies.any():
         top = float(deviation[varies].max())
         deviation = np.where(varies, top * np.sqrt(np.mean((deviation[varies] / top) ** 2)), 0.0)
     rate = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies)

@@ -19,6 +19,7 @@ from clifford_rand_nn.kernel_network import landmark_span as span
 from clifford_rand_nn.kernel_network.landmark_judge import LossSum, ResidualSum, SpanProblem, judge
 from clifford_rand_nn.kernel_network.landmark_newton import NewtonSteps, NormalSum
 from clifford_rand_nn.kernel_network.landmark_span import LandmarkRows, LandmarkSpan
+from clifford_rand_nn.kernel_network.training import choose_kernel
 from clifford_rand_nn.row_sums import Block, RowSum, Targets
 from clifford_rand_nn.shards import landmark_fit
 from clifford_rand_nn.shards.checkpoint import Checkpoint
@@ -427,3 +428,20 @@ def test_a_tiny_beta_leads_near_the_optimum(outlier, seed):
     model = clone(LOGISTIC).set_params(beta=1e-9).fit(sharded(X, y))
     assert model.certificate_.objective < 0.05
     assert (model.predict(X) == y).mean() > 0.96
+
+
+def test_candidates_are_compared_as_all_rows_are_standardized(monkeypatch):
+    compared = []
+
+    def recorded(*given):
+        compared.append(choose_kernel(*given))
+        return compared[-1]
+
+    monkeypatch.setattr("clifford_rand_nn.shards.landmark_sample.choose_kernel", recorded)
+    X, y = labelled(3000, 2)
+    X[[5, 1700]] *= 1e3
+    model = ConvexNetworkClassifier(max_metric_iter=0).fit(sharded(X, y))
+    best, standard = compared[0][0], model.network_.standard
+    np.testing.assert_array_equal(best.standard.rate, standard.rate)
+    np.testing.assert_array_equal(best.standard.mean, standard.mean)
+    assert best.kernel.bias == model.network_.kernel.bias
