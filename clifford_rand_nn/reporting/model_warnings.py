@@ -63,7 +63,8 @@ def _copies(y: NDArray[Any], place: NDArray[np.intp], copies: int, classes: bool
         if copies == 1
         else f"{copies} rows ({share:.1%}) are duplicates of other rows in every column"
     )
-    text = f"{what}; duplicates whose targets agree are left out together."
+    remedy = "if new rows will repeat them, give each row a group of its own"
+    text = f"{what}; duplicates whose targets agree are left out together ({remedy})."
     warned = [ModelWarning("duplicate_rows", text)]
     if classes:
         code = np.unique(y, return_inverse=True)[1]
