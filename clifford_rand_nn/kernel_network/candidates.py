@@ -80,6 +80,7 @@ _REFINED = (3, 9)  # betas between the neighbors of the best so far
 _EVERY_BETA = 200  # rows up to which all candidates have every beta: factors would save a fifth of 0.01 s
 _STRIP = 16_384  # rows that are standardized at a time for their lengths alone
 _LONGEST = 1e5  # squared length of a row over the median, of which single precision leaves two digits of the latter
+_DOUBTED = 0.05  # of the score, by which a scaling with longer rows has to be better than others
 _STEP, _STEPS_AWAY = 3.0, 8  # between betas that are compared by one factor each, and steps from the first, at most
 _FLAT = 3e-3  # of the score, which a beta of a third has to gain: towards 0 the curve may fall for ever, by ever less
 
@@ -213,6 +214,7 @@ class Compared:
     rows: Array
     kernel: GateKernel
     size: float = 1.0  # the spread of the kernel on these rows
+    holds_outliers: bool = True  # whether ordinary rows count beside the longest in single precision
 
     @cached_property
     def loo(self) -> LeaveOneOut:
@@ -301,7 +303,7 @@ def compare(
     if first is not None:
         betas = compare_betas(problem, KernelRidge(K, problem.weights, single=True), first, only=beta is not None)
     candidate = Candidate(scaling, bias, 0.0, 0.0, len(rows), steps, decay)
-    compared = Compared(candidate, problem, standard, rows, kernel, size)
+    compared = Compared(candidate, problem, standard, rows, kernel, size, problem.holds_outliers(scaling))
     if betas is not None:
         best, loss = betas.between
     elif beta is None:
@@ -375,7 +377,6 @@ def _compare_all(
     knows_ranks = not (issparse(problem.X) or is_wide(*problem.X.shape) or len(problem.targets) < _FEWEST_RANKS)
     if not (knows_ranks and _has_three_values(problem.X)):
         scalings = tuple(scaling for scaling in scalings if scaling != "rank")
-    scalings = tuple(filter(problem.holds_outliers, scalings)) or scalings
     n, start = len(problem.targets), None
     if n > _SCREENED and beta is None:  # a beta to begin with, by an eigendecomposition of fewer rows
         start = compare(problem.take(np.sort(spread_rows(n, _SCREENED))), scalings[0], BIASES[0])
@@ -411,7 +412,7 @@ def _has_time(until: float | None) -> bool:
 
 
 def _loss(compared: Compared) -> float:
-    return compared.candidate.mean_loss
+    return compared.candidate.mean_loss * (1.0 if compared.holds_outliers else 1.0 + _DOUBTED)
 
 
 def _has_three_values(X: NDArray[np.floating]) -> bool:
