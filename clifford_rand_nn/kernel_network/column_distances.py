@@ -19,20 +19,21 @@ def add_column_kernel(out: Any, levels: Any, levels2: Any, weight: Any, decays: 
     digits, bytes_each = np.finfo(out.dtype).nmant, out.dtype.itemsize
     series = np.array([1 / math.factorial(k) for k in reversed(range(_TERMS[bytes_each]))], dtype=out.dtype)
     work = np.empty((4, _PIECE), dtype=out.dtype)
-    _add(out, levels, levels2, weight, decays, work, work[3].view(f"i{bytes_each}"), digits, series)
+    _add(out, levels, levels2, weight, decays, (work, work[3].view(f"i{bytes_each}"), digits, series))
 
 
-def _by_scipy(out: Any, levels: Any, levels2: Any, weight: Any, decays: bool, *_: Any) -> None:
+def _by_scipy(out: Any, levels: Any, levels2: Any, weight: Any, decays: bool, _: Any = None) -> None:
     distances = cdist(levels, levels2.T, "cityblock")
     out += weight * (np.exp(-distances) if decays else 1 - distances)
 
 
 @compiled(error_model="numpy", fastmath={"contract"})
-def _add_exponentials(row: Any, sums: Any, weight: Any, work: Any, bits: Any, digits: int, series: Any) -> None:
+def _add_exponentials(row: Any, sums: Any, weight: Any, parts: Any) -> None:
     r"""Add ``weight`` times exp(-sums): :math:`e^{-D}=2^ke^r`, k integer, by shifts and a series, as loops of vectors.
 
     The library's exp is called for each number, which takes as long as the distances of 20 columns.
     """
+    work, bits, digits, series = parts
     size, number = len(row), sums.dtype.type
     most, per, log2 = number(_FARTHEST), number(1 / _LOG2), number(_LOG2)
     start = number(1.5) * number(2) ** digits  # the last bits of start + x are the integer next to x
@@ -54,11 +55,9 @@ def _add_exponentials(row: Any, sums: Any, weight: Any, work: Any, bits: Any, di
 
 
 @compiled(plain=_by_scipy, error_model="numpy", fastmath={"contract"})
-def _add(
-    out: Any, levels: Any, levels2: Any, weight: Any, decays: bool, work: Any, bits: Any, digits: int, series: Any
-) -> None:
+def _add(out: Any, levels: Any, levels2: Any, weight: Any, decays: bool, parts: Any) -> None:
     (n, m), d = out.shape, len(levels2)
-    sums = work[0]
+    sums = parts[0][0]
     for start in range(0, m, _PIECE):
         end = min(start + _PIECE, m)
         for i in range(n):
@@ -75,7 +74,7 @@ def _add(
                 for j in range(end - start):
                     sums[j] += abs(v - column[j])
             if decays:
-                _add_exponentials(row, sums, weight, work, bits, digits, series)
+                _add_exponentials(row, sums, weight, parts)
             else:
                 for j in range(end - start):
                     row[j] = (row[j] + weight) - weight * sums[j]

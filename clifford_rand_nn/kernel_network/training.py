@@ -308,8 +308,8 @@ def _many(
         rows,
         problem.targets,
         problem.weights,
-        beta=beta,
-        around=problem.groups is None and choices.beta is None,  # groups are left out as a whole in the choice of beta
+        # groups are left out as a whole, in the choice of beta above
+        betas=(0.25 * beta, 4.0 * beta, beta) if problem.groups is None and choices.beta is None else (beta,),
         limits=replace(LIMITS, max_time=choices.max_time, max_memory=choices.max_memory).after(
             time.perf_counter() - began, callback=step_callback(LIMITS.tol)
         ),

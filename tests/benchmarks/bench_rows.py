@@ -50,7 +50,7 @@ def line(n, max_memory, folder):
     """Return what is printed of one fit."""
     X, Y, new, truth = letter(folder, n) if folder else made(n)
     kernel = GateKernel(bias=float(np.sqrt(np.mean((X**2).sum(axis=1)))))
-    given = {"beta": 1.0 / len(X), "around": True}
+    given = {"betas": (0.25 / len(X), 4.0 / len(X), 1.0 / len(X))}
     solve_many(kernel, X[:200], Y[:200], **given, limits=replace(LIMITS, max_time=60.0))  # what is compiled once
     limits = replace(LIMITS, max_memory=max_memory)
     solution, seconds, cpu = timed(lambda: solve_many(kernel, X, Y, **given, limits=limits))

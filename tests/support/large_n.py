@@ -9,7 +9,8 @@ from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 def solve_many(kernel, X, y, weights=None, beta=1e-3, way="auto", around=False, **limits):
     """Solve, with the default limits except for some."""
     given = replace(rows.LIMITS, **limits)
-    return rows.solve_many(kernel, X, y, weights, beta=beta, around=around, way=way, limits=given)
+    betas = (0.25 * beta, 4.0 * beta, beta) if around else (beta,)
+    return rows.solve_many(kernel, X, y, weights, betas=betas, way=way, limits=given)
 
 
 def predict(kernel, solution, X, rows):

@@ -93,7 +93,6 @@ def left_out(alpha: Array, diagonal: Array, ones: Array) -> tuple[Array, Array]:
     return np.asarray(alpha[-s:] / G[:, None]), G
 
 
-_AROUND = 0.25, 4.0, 1.0  # of the radius; the likeliest is the last: its factor is still there
 _JUDGED = 2000  # rows whose leave-one-out compares betas
 _MORE = 3.5  # factors whose time the end takes: one more, two for the inverse, and products
 
@@ -117,16 +116,16 @@ def factor_rows(max_memory: float | None) -> float:
     return int(few if few <= _JUDGED else (max_memory / 4.0 - 2.0 * _JUDGED**2) ** 0.5)
 
 
-def by_factor(problem: ManyRows, limits: Limits, began: float, beta: float, around: bool) -> Found:
-    """Solve by a factor of order n; ``around``: for the best of three betas, by leave-one-out of some of the rows.
+def by_factor(problem: ManyRows, limits: Limits, began: float, betas: tuple[float, ...]) -> Found:
+    """Solve by a factor of order n, for the best of some betas by leave-one-out of some of the rows.
 
     The factor is in single precision where that is safe. It only preconditions: what is certified is in double
-    precision. If time runs short, fewer betas are compared, ``beta`` always.
+    precision. If time runs short, fewer betas are compared, the last one always.
     """
-    radius, now = problem.n * beta, None
-    if around:
+    radius, now = problem.n * betas[-1], None
+    if len(betas) > 1:
         end = np.inf if limits.max_time is None else began + limits.max_time
-        radius, now = compare(problem, radius, end)
+        radius, now = compare(problem, betas, end)
     regression = problem.regression(radius)
     with regression.watch(limits, began) as watch:
         if now is None or now.radius != radius:
@@ -142,21 +141,21 @@ def by_factor(problem: ManyRows, limits: Limits, began: float, beta: float, arou
     return Found(watch, radius / problem.n, 0, problem.targets[:0])
 
 
-def compare(problem: ManyRows, radius: float, end: float) -> tuple[float, _Factored | None]:
-    """Return the best of three radii, and the last factor.
+def compare(problem: ManyRows, betas: tuple[float, ...], end: float) -> tuple[float, _Factored | None]:
+    r"""Return :math:`n\beta` of the best of some betas, and the last factor, which is that of the last beta.
 
-    The best is the largest with a loss within `FLAT` of the least. ``end`` is when the time is over: of the three only
-    as many are taken as leave enough of it.
+    The best is the largest with a loss within `FLAT` of the least. ``end`` is when the time is over: only as many are
+    taken as leave enough of it, the last one always.
     """
     now: _Factored | None = None
     losses: list[tuple[float, float]] = []
     taken = 0.0
-    for share in _AROUND:
+    for radius in (problem.n * beta for beta in betas):
         start = time.perf_counter()
-        if share != 1.0 and end - start < (_MORE + 2) * taken:
+        if radius != problem.n * betas[-1] and end - start < (_MORE + 2) * taken:
             continue
-        now = _factored(problem, share * radius, now)
-        losses.append((_judged(problem, now.factor), share * radius))
+        now = _factored(problem, radius, now)
+        losses.append((_judged(problem, now.factor), radius))
         taken = time.perf_counter() - start
     least = min(losses)[0]
     return max(r for loss, r in losses if loss <= (1 + FLAT) * least), now

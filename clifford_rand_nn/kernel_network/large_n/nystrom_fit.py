@@ -119,20 +119,20 @@ _SHARE = 0.5  # of the time for it
 
 
 def by_gradients(
-    problem: ManyRows, limits: Limits, began: float, beta: float, around: bool, landmarks: int, keeps: bool
+    problem: ManyRows, limits: Limits, began: float, betas: tuple[float, ...], landmarks: int, keeps: bool
 ) -> Found:
-    """Solve by conjugate gradients in single precision, judged in double; ``around`` chooses beta on a part.
+    """Solve by conjugate gradients in single precision, judged in double; of several betas one is chosen on a part.
 
     A fit without the last rows, to a gap of 10 %, gives predictions of them that they had no part in; all rows go on
     from its coefficients. ``keeps`` keeps half of the kernel matrix in memory.
     """
-    radius = problem.n * beta
+    radius = problem.n * betas[-1]
     held = min(_HELD, problem.n // 10)
-    if around:
+    if len(betas) > 1:
         part = problem.leading(problem.n - held)
         end = np.inf if limits.max_time is None else began + _SHARE * limits.max_time
         some = part.leading(int(min(_COMPARED, factor_rows(limits.max_memory))))
-        radius = compare(some, radius, end)[0]  # its factor goes
+        radius = compare(some, tuple(problem.n / some.n * beta for beta in betas), end)[0]  # its factor goes
     regression = problem.regression(radius)
     unseen, used = problem.targets[:0], 0
     with regression.watch(limits, began) as watch:
@@ -164,13 +164,14 @@ def by_gradients(
 _ROUND_OFF = 1e-6  # of normal equations in single precision, as a share of the kernel's diagonal
 
 
-def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float, around: bool, landmarks: int) -> Found:
+def by_landmarks(problem: ManyRows, limits: Limits, began: float, betas: tuple[float, ...], landmarks: int) -> Found:
     r"""Solve :math:`\min_{a,t}\frac1n\sum_i\omega_i\ell(K_{im}a+t, y_i)+\frac\beta2a^TK_{mm}a`, as rows of shards.
 
-    With ``around`` beta is the best of a grid by the last rows, held out. The normal equations of the others are in
+    Several betas: beta is the best of a grid by the last rows, held out. The normal equations of the others are in
     single precision where that is safe; they precondition the steps in double precision that solve and certify it.
     """
     n, X, kernel = problem.n, np.asarray(problem.X, dtype=np.float64), problem.kernel
+    beta, fixed = betas[-1], len(betas) == 1
     least_loss, unseen, best_beta = np.inf, problem.targets[:0], beta
     with problem.watch(limits, began) as watch:
         centers, least = independent(kernel, X[:landmarks])
@@ -180,7 +181,7 @@ def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float, a
         targets = Targets(as_loss("squared", "solve_many"), None)
         diagonal = float(np.mean(kernel.diagonal(X)))
         # round-off of the sums, over the least pivot, is small beside the regularization
-        is_single = least > SINGLE and (around or least * n * beta > _ROUND_OFF * diagonal)
+        is_single = least > SINGLE and (not fixed or least * n * beta > _ROUND_OFF * diagonal)
         rows = LandmarkRows(kernel, Z, dtype=np.float32) if is_single else double
         K, learn = double.kernel(X[n - held :]), slice(0, n - held)
         center_k = K.mean(axis=0)
@@ -188,7 +189,7 @@ def by_landmarks(problem: ManyRows, limits: Limits, began: float, beta: float, a
         sums = engine.sum(NormalSum(rows, replace(targets, left_out=np.arange(n - held, n)), center_k, center_y))
         normal = Normal(span, sums, center_k, center_y)
         del sums
-        radii = RADII * diagonal if around else np.array([n * beta])
+        radii = np.array([n * beta]) if fixed else RADII * diagonal
         for radius, outputs in zip(radii, normal.predictions(K, radii), strict=True):
             if (loss := problem.loss(outputs)) <= least_loss:
                 least_loss, unseen, best_beta = loss, outputs, float(radius) / n

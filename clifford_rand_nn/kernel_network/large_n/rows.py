@@ -157,8 +157,7 @@ def solve_many(
     targets: Array,
     weights: Array | None = None,
     *,
-    beta: float,
-    around: bool = False,
+    betas: tuple[float, ...],
     way: str = "auto",
     limits: Limits = LIMITS,
 ) -> ManyRowsSolution:
@@ -171,8 +170,8 @@ def solve_many(
     results depend on the data and their order alone.
 
     ``targets`` (n, C). ``X`` (n, d): rows as the kernel sees them, standardized. ``weights`` (n,): brought to a mean of
-    1. ``beta``: in the 1/n scale. ``around``: take the best of it, a quarter and four times of it, by leave-one-out of
-    some rows from the factor, on some thousand rows (conjugate gradients); or of a grid, by held-out rows (landmarks).
+    1. ``betas``: in the 1/n scale, the likeliest last. Of several the best is taken by leave-one-out of some rows from
+    the factor, on some thousand rows (conjugate gradients); or that of a grid, by held-out rows (landmarks).
     Without ``max_time`` a way to the whole problem is taken if it is expected to end within two minutes; ``max_memory``
     counts what is beside the data, by default half of the machine's. Raises ArgumentError: an argument breaks its rule,
     or no way keeps to ``max_memory``.
@@ -181,7 +180,7 @@ def solve_many(
     --------
     >>> import numpy as np
     >>> X = np.linspace(-1, 1, 200)[:, None]
-    >>> found = solve_many(GateKernel(bias=1.0), X, abs(X), beta=1e-4, way="factor")
+    >>> found = solve_many(GateKernel(bias=1.0), X, abs(X), betas=(1e-4,), way="factor")
     >>> found.status == "optimal", bool(abs(found.fitted - abs(X)).max() < 0.05)
     (True, True)
     """
@@ -191,7 +190,8 @@ def solve_many(
         raise fail("X", owner, "an (n, d) array with n ≥ 4", describe(f"shape {rows.shape}"))
     check_array(targets, "targets", owner, (len(rows), None))
     check_choice(way, "way", owner, ("auto", *WAYS))
-    check_positive(beta, "beta", owner)
+    for beta in betas:
+        check_positive(beta, "betas", owner)
     used = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
     n, C = len(used), targets.shape[1]
     order = used[spread_rows(n, n)]
@@ -203,7 +203,7 @@ def solve_many(
     else:
         most, seconds = (np.inf if limit is None else limit for limit in (limits.max_memory, limits.max_time))
         chosen = estimates(n, width, C, levels, most, seconds)[way]
-    solved = _solve(problem, chosen, limits, began, beta, around)
+    solved = _solve(problem, chosen, limits, began, betas)
     watch, last = solved.watch, order[n - solved.last :]
     fitted, dual = np.zeros(targets.shape), np.zeros(targets.shape)
     centers = order if solved.centers is None else order[solved.centers]
@@ -235,9 +235,9 @@ def solve_many(
     )
 
 
-def _solve(problem: ManyRows, way: Way, limits: Limits, began: float, beta: float, around: bool) -> Found:
+def _solve(problem: ManyRows, way: Way, limits: Limits, began: float, betas: tuple[float, ...]) -> Found:
     if way.name == "factor":
-        return by_factor(problem, limits, began, beta, around)
+        return by_factor(problem, limits, began, betas)
     if way.name == "gradients":
-        return by_gradients(problem, limits, began, beta, around, way.landmarks, way.keeps)
-    return by_landmarks(problem, limits, began, beta, around, way.landmarks)
+        return by_gradients(problem, limits, began, betas, way.landmarks, way.keeps)
+    return by_landmarks(problem, limits, began, betas, way.landmarks)

@@ -59,7 +59,7 @@ def test_what_is_left_out_is_what_refits_without_one_row_say(weights):
 
 def test_beyond_eigenvectors_rows_are_left_the_same_share_of_their_residuals():
     problem = UniqueRows.of(_data("any", n=80)).problem
-    found = solve_many(KERNEL, problem.X, problem.targets, problem.weights, beta=BETA, way="factor")
+    found = solve_many(KERNEL, problem.X, problem.targets, problem.weights, betas=(BETA,), way="factor")
     left = LeaveOneOut(KERNEL(problem.X), problem.targets, problem.weights).left(BETA)
     np.testing.assert_allclose(found.left, left[found.unseen_rows], rtol=1e-4)  # of a factor in single precision
 

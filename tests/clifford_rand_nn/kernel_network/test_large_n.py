@@ -247,7 +247,7 @@ def test_the_way_follows_from_sizes_and_limits():
 def test_arguments_are_checked():
     X, y, _ = made(20)
     for name, rows, targets, options in (
-        ("way", X, y, {"way": "fast"}), ("beta", X, y, {"beta": 0.0}), ("targets", X, y[:5], {}), ("X", X[0], y, {})
+        ("way", X, y, {"way": "fast"}), ("betas", X, y, {"beta": 0.0}), ("targets", X, y[:5], {}), ("X", X[0], y, {})
     ):  # fmt: skip
         with pytest.raises(ArgumentError, match=f"'{name}' parameter of solve_many"):
             solve_many(KERNEL, rows, targets, **options)
