@@ -111,8 +111,8 @@ class UnitForm:
 
     def give(self, B: MV, A: MV) -> MV:
         """Return a multivector of the unit algebra in the algebra of ``A``."""
-        if self.is_own:
-            return B
+        if self.is_own:  # of an equal algebra, maybe, whose basis vectors have other names
+            return B if B.algebra is A.algebra else A.new(B.keys, B.coefficients)
         keys, array = B.keys, B.coefficients
         if self.change is not None:
             keys, array = self._moved(keys, array, np.asarray(np.linalg.inv(self.change), dtype=np.float64))

@@ -147,9 +147,18 @@ def test_motors_translations_and_their_negatives(n):
         -exponential(alg.random_multivector(rng=rng, shape=(), grades=2) * 1e-3),
     ):
         assert error(R, R.log()) < 1e-12
-    if n == 3:  # of which the turn is in the plane e23
-        L = (-1 - 0.5 * alg.e01).log()
-        assert L.isclose(alg("0.5*e01") + np.pi * alg.e23 * np.sign(L["e23"]))
+    L = (-1 - 0.5 * cr.Algebra.pga(3).e01).log()
+    assert L.isclose(L.algebra("0.5*e01") + np.pi * L.algebra.e23 * np.sign(L["e23"]))
+
+
+def test_a_logarithm_has_the_names_of_its_argument():
+    """What is kept for a metric was made for the first algebra of it, whatever the names of its basis vectors are."""
+    first = cr.Algebra(metric=np.diag([0.0, 1, 1, 1]), names=["na", "nb", "nc", "nd"])
+    for alg in (first, cr.Algebra.pga(3)):
+        x, y = alg.basis_vectors()[:2]
+        for R in (-1 - 0.5 * (x ^ y), -exponential(0.3 * (x ^ y))):
+            assert R.log().algebra is alg
+            assert str(alg.basis_vectors()[0]) in str(R.log())
 
 
 def test_closed_forms_agree_with_the_general_way(monkeypatch):
