@@ -33,7 +33,7 @@ from support.clifford_paths import (
     tensor,
 )
 
-WHOLE, SHORT = 3000, 24
+WHOLE, SHORT = 3000, 60
 DIMENSIONS = (1, 2, 3, 3, 4, 4, 5, 5, 6)
 POOLS = ((0, 1, -1), (0, 1, -1, 2, -4), (2, 0, -3, Fraction(1, 2), 1, -1, -4))
 WORDS = ("u", "v", "w", "alpha", "x1", "ny", "q2")

@@ -44,7 +44,7 @@ def _cases(name, short):
     task = "regression" if name.endswith("Regressor") else "classification"
     losses = [None] if name.startswith("ConvexNetwork") else registry.loss_names(task)
     kinds = ("noisy", "outliers") if task == "regression" else ("noisy", "separable", "three classes")
-    scales = [1.0] if task == "classification" else _SCALES[::6] if short else _SCALES
+    scales = [1.0] if task == "classification" else _SCALES[::3] if short else _SCALES
     for loss in losses:
         for seed in range(1 if short else 5 if task == "classification" else 2):
             yield from ((loss, scale, kind, seed) for scale in scales for kind in kinds[: 1 if short else None])

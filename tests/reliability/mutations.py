@@ -10,7 +10,7 @@ from collections import Counter
 from reliability.promise import Outcome
 from support import proof_problems
 
-WHOLE, SHORT = 20_000, 200
+WHOLE, SHORT = 20_000, 600
 
 
 def run(budget):

@@ -13,7 +13,7 @@ import numpy as np
 from fuzz.proof_instances import FAMILIES, attack, instance
 from reliability.promise import Outcome, trials
 
-WHOLE, SHORT = 2400, 16
+WHOLE, SHORT = 2400, 40
 
 
 def run(budget):
