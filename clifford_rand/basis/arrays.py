@@ -46,6 +46,11 @@ def namespace(tensor: Tensor) -> Any:
     return array_api_compat.array_namespace(tensor)
 
 
+def is_linalg_error(error: Exception) -> bool:
+    """Whether an array library found a matrix singular; each has an error of its own."""
+    return type(error).__name__.endswith("LinAlgError")
+
+
 def of_one_library(arrays: Sequence[Any]) -> list[Any]:
     """Return arrays of NumPy beside tensors as tensors like the first of these; without tensors, all as they are."""
     like = next((array for array in arrays if is_tensor(array)), None)

@@ -17,9 +17,7 @@ from clifford_rand.robots.tree import ONE, Tree
 
 _THREAD = 20_000  # joints × configurations that are worth a thread: a millisecond
 _FLOAT = np.dtype(np.float64)
-_PIVOT = 16 * float(
-    np.finfo(np.float64).eps
-)  # times n; over the diagonal, pivots of singular matrices are 2 eps at most
+_PIVOT = 16 * np.finfo(np.float64).eps  # times n; over the diagonal, pivots of singular matrices are 2 eps at most
 
 
 class Evaluation:

@@ -19,7 +19,7 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
-from clifford_rand.basis.arrays import is_tensor, namespace
+from clifford_rand.basis.arrays import is_linalg_error, is_tensor, namespace
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.robots.evaluation import Evaluation, check_regular
@@ -411,7 +411,7 @@ class Robot:
                 check_regular(M)
             return xp.linalg.solve(M, rest[..., None])[..., 0]
         except Exception as error:
-            if not type(error).__name__.endswith("LinAlgError"):  # each library has its own
+            if not is_linalg_error(error):
                 raise
             hint = "Every joint has to move a mass or an inertia, and no two the same bodies alike."
             raise fail("q", "forward_dynamics", "of a regular mass matrix", describe("a singular one"), hint) from None

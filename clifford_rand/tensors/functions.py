@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.arrays import Tensor, beside, constant_of_a_trace, namespace
+from clifford_rand.basis.arrays import Tensor, beside, constant_of_a_trace, is_linalg_error, namespace
 from clifford_rand.basis.keys import Keys, keys_labelled
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.matrix_inverse import inverse_grades
@@ -124,7 +124,7 @@ def _by_solving(A: Any) -> Any:
     try:
         solved = A.new(unknown, xp.linalg.solve(matrix, right)[..., 0])
     except Exception as error:
-        if not type(error).__name__.endswith("LinAlgError"):  # each library has its own
+        if not is_linalg_error(error):
             raise
         raise fail("A", "inv", "invertible", describe("a singular multivector")) from error
     return _kept(solved, _possible(A.keys, d))
