@@ -243,20 +243,18 @@ class CrossProductLasso(ConvexNetwork):
 
     def _drawn(self, X: Array, outputs: int) -> int | None:
         """Return the number of hyperplanes to draw, or None for all of them."""
-        mixed = 2 * self._n_subsets(X, "mixed")
+        n_distinct, d = len(distinct_rows(X)), X.shape[1]
+        mixed = 2 * count_subsets(n_distinct, d, "mixed", self._free_bias)
         if not isinstance(self.subsample, str):
             if self.subsample is None or (self._chosen and 2 * self.subsample >= mixed):
                 return None
             return int(min(self.subsample, max(self._entries_in_time / (2 * len(X) * outputs), 1)))
-        n, d = max(len(distinct_rows(X)), len(X) // _COPIES), X.shape[1]
-        total = mixed if self._draws or self._norm == "l1" else 2 * self._n_subsets(X, "rows")
+        n, rows = max(n_distinct, len(X) // _COPIES), 2 * count_subsets(n_distinct, d, "rows", self._free_bias)
+        total = mixed if self._draws or self._norm == "l1" else rows
         if not self._draws and (n * total <= _ALL_ENTRIES or (d <= 2 and n * total <= _PLANE_ENTRIES)):
             return None
         least, most = 2 * d if self._norm == "l1" else 50, min(_PLANES, int(_ENTRIES // (2 * n * outputs)))
         return min(mixed // 2, max(least, most))
-
-    def _n_subsets(self, X: Array, family: str) -> int:
-        return count_subsets(len(distinct_rows(X)), X.shape[1], family, self._free_bias)
 
     @property
     def _entries_in_time(self) -> float:
@@ -266,7 +264,8 @@ class CrossProductLasso(ConvexNetwork):
         task = self._settled(task)
         n, outputs = len(task.rows), task.targets.shape[1]
         drawn = self._drawn(task.rows, outputs)
-        every = self._n_subsets(task.rows, "mixed" if self._norm == "l1" else "rows")
+        n_distinct, family = len(distinct_rows(task.rows)), "mixed" if self._norm == "l1" else "rows"
+        every = count_subsets(n_distinct, task.rows.shape[1], family, self._free_bias)
         entries = float(n) * 2.0 * float(every if drawn is None else drawn) * outputs
         seconds = _ROUNDS * entries / _ENTRIES_A_SECOND
         held = min(8.0 * entries, _HELD_BYTES)
