@@ -107,8 +107,11 @@ def beta_for(candidate: Candidate, n: int) -> float:
     return candidate.beta * candidate.n_rows / n
 
 
-class Standard(NamedTuple):
-    """A standardization, the mean square length of rows by it, and whether ordinary ones count beside the longest."""
+class RowStatistics(NamedTuple):
+    """A standardization, the mean square length of rows by it, and whether single precision holds them beside outliers.
+
+    It does not where ordinary rows are lost beside the longest one.
+    """
 
     standardization: Standardization
     length: float
@@ -120,8 +123,8 @@ class Problem:
     """Raw rows (n, d), dense or CSR, targets (n, C), weights with mean 1 or None, groups of rows or None.
 
     ``duplicates``: observations that the rows stand for and that are left out one at a time; None without them, or if
-    rows, or groups, are left out as a whole. ``standards``: what all rows say, if these are some of
-    them: a candidate that was compared on some rows is then the same on all, whatever outliers these have.
+    rows, or groups, are left out as a whole. ``statistics``: of all rows by scaling, with levels or without, if these
+    are some of them: a candidate that was compared on some rows is then the same on all, whatever outliers these have.
     """
 
     X: Any
@@ -129,20 +132,22 @@ class Problem:
     weights: Array | None = None
     groups: NDArray[np.intp] | None = None
     duplicates: Duplicates | None = None
-    standards: Callable[[str, bool], Standard] | None = None
+    statistics: Callable[[str, bool], RowStatistics] | None = None
 
     @cached_property
-    def _standards(self) -> Callable[[str, bool], Standard]:
-        if self.standards is not None:
-            return self.standards
-        return cache(lambda scaling, steps: self.measured(Standardization.of(self.X, scaling, self.weights, steps)))
+    def _statistics(self) -> Callable[[str, bool], RowStatistics]:
+        if self.statistics is not None:
+            return self.statistics
+        return cache(
+            lambda scaling, steps: self.statistics_by(Standardization.of(self.X, scaling, self.weights, steps))
+        )
 
-    def measured(self, standardization: Standardization) -> Standard:
-        """Return a standardization with what it makes of the lengths of these rows."""
+    def statistics_by(self, standardization: Standardization) -> RowStatistics:
+        """Return what a standardization makes of these rows."""
         steps, strips = standardization.levels is not None, range(0, self.X.shape[0], _STRIP)
         squares = np.concatenate([_squares(standardization.rows(self.X[i : i + _STRIP]), steps) for i in strips])
         holds = float(squares.max()) <= _LONGEST * float(np.median(squares))
-        return Standard(standardization, float(np.average(squares, weights=self.weights)), holds)
+        return RowStatistics(standardization, float(np.average(squares, weights=self.weights)), holds)
 
     @cached_property
     def _standardized(self) -> Callable[[str, bool, bool], tuple[Standardization | RowSpan, Array, float]]:
@@ -152,21 +157,21 @@ class Problem:
             if products and (issparse(self.X) or by_products(*self.X.shape)):
                 span, rows = RowSpan.of(self.X, scaling, self.weights)
                 return span, rows, float(np.average(_squares(rows, steps), weights=self.weights))
-            standard, length, _ = self._standards(scaling, steps)
+            standard, length, _ = self._statistics(scaling, steps)
             return standard, standard.rows(self.X), length
 
         return cache(standardized)
 
     def holds_outliers(self, scaling: str) -> bool:
         """Whether in single precision ordinary rows are not lost beside the longest one; not asked of wide rows."""
-        return by_products(*self.X.shape) or issparse(self.X) or self._standards(scaling, False).holds_outliers
+        return by_products(*self.X.shape) or issparse(self.X) or self._statistics(scaling, False).holds_outliers
 
     def take(self, rows: NDArray[np.intp]) -> "Problem":
         """Return the problem of some rows."""
         w = None if self.weights is None else self.weights[rows] / self.weights[rows].mean()
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
         duplicates = None if self.duplicates is None else self.duplicates.take(rows)
-        return Problem(self.X[rows], self.targets[rows], w, groups, duplicates, self._standards)
+        return Problem(self.X[rows], self.targets[rows], w, groups, duplicates, self._statistics)
 
     def kernel_rows(
         self, scaling: str, bias: float, steps: float = 0.0, decay: float = 0.0, products: bool = True
@@ -176,7 +181,8 @@ class Problem:
         Wide rows are known by their products, unless this is unwanted: then the standardization is a `RowSpan`.
         """
         standard, rows, length = self._standardized(scaling, steps > 0, products)
-        return standard, rows, kernel_of(length, bias, steps, decay)
+        size = length if length > 0 else 1.0  # constant feature and steps are in the units of rows
+        return standard, rows, GateKernel(bias=bias * size**0.5, steps=steps * size, decay=decay)
 
     def leave_one_out(self, kernel: GateKernel, rows: Array) -> LeaveOneOut:
         """Return leave-one-out of every beta for a kernel on standardized rows (n, width)."""
@@ -214,7 +220,6 @@ class Compared:
     rows: Array
     kernel: GateKernel
     size: float = 1.0  # the spread of the kernel on these rows
-    holds_outliers: bool = True  # whether ordinary rows count beside the longest in single precision
 
     @cached_property
     def loo(self) -> LeaveOneOut:
@@ -273,12 +278,6 @@ def _squares(rows: Array, steps: bool) -> Array:
     return np.asarray(np.einsum("ij,ij->i", gated, gated), dtype=np.float64)
 
 
-def kernel_of(length: float, bias: float, steps: float, decay: float) -> GateKernel:
-    """Return the kernel for standardized rows of a mean square length, in which constant feature and steps are."""
-    size = length if length > 0 else 1.0
-    return GateKernel(bias=bias * size**0.5, steps=steps * size, decay=decay)
-
-
 def compare(
     problem: Problem,
     scaling: str,
@@ -303,7 +302,7 @@ def compare(
     if first is not None:
         betas = compare_betas(problem, KernelRidge(K, problem.weights, single=True), first, only=beta is not None)
     candidate = Candidate(scaling, bias, 0.0, 0.0, len(rows), steps, decay)
-    compared = Compared(candidate, problem, standard, rows, kernel, size, problem.holds_outliers(scaling))
+    compared = Compared(candidate, problem, standard, rows, kernel, size)
     if betas is not None:
         best, loss = betas.between
     elif beta is None:
@@ -412,7 +411,8 @@ def _has_time(until: float | None) -> bool:
 
 
 def _loss(compared: Compared) -> float:
-    return compared.candidate.mean_loss * (1.0 if compared.holds_outliers else 1.0 + _DOUBTED)
+    candidate = compared.candidate
+    return candidate.mean_loss * (1.0 if compared.problem.holds_outliers(candidate.scaling) else 1.0 + _DOUBTED)
 
 
 def _has_three_values(X: NDArray[np.floating]) -> bool:

@@ -37,6 +37,7 @@ from clifford_rand_nn.solvers.base import HistoryRow, Status
 COMPARED = 1000  # rows on which candidates are compared, if there are more
 DECOMPOSED = 3000  # rows up to which every beta comes from one eigendecomposition
 _LEARNED = 2000  # rows that gates are learned from, if there are more, and others that compare betas
+_AROUND = 0.25, 4.0, 1.0  # times beta: what is compared on all rows, or on 6,000 of them
 _LEAST_OUT_OF_SAMPLE = 200  # rows, at least, from which a promise is made
 _LOST = 1e-9  # of the objective, by which rounding of alpha may move it: a thousandth of a gap that is said
 _NULL = 16 * np.finfo(np.float64).eps  # of the largest eigenvalue: one below is rounding
@@ -141,7 +142,7 @@ def choose_kernel(
     tried, place = [], 0  # the place of the best so far
     for compared in kinds:
         compared = _on_all_rows(problem if n <= DECOMPOSED else part, compared, choices.beta)
-        rows, beta = replace(compared.problem, X=compared.rows, standards=None), compared.candidate.beta
+        rows, beta = replace(compared.problem, X=compared.rows, statistics=None), compared.candidate.beta
         comparison = compare_metrics(
             compared.kernel, rows, beta, choices.max_metric_iter, choices.shapes, choices.mistakes
         )
@@ -308,8 +309,8 @@ def _many(
         rows,
         problem.targets,
         problem.weights,
-        # groups are left out as a whole, in the choice of beta above
-        betas=(0.25 * beta, 4.0 * beta, beta) if problem.groups is None and choices.beta is None else (beta,),
+        # of groups beta is final: solve_many leaves out rows one by one
+        betas=tuple(share * beta for share in (_AROUND if problem.groups is None and choices.beta is None else (1.0,))),
         limits=replace(LIMITS, max_time=choices.max_time, max_memory=choices.max_memory).after(
             time.perf_counter() - began, callback=step_callback(LIMITS.tol)
         ),
@@ -358,7 +359,7 @@ def _many(
 
 
 def _beta_of_part(problem: Problem, rows: Array, kernel: GateKernel, near: float) -> float:
-    """Return beta for all rows by leave-one-out on some, with as few as can be of those that learned the metric."""
+    """Return beta by leave-one-out on 2,000 rows, none of which the metric was learned from if there are 4,000."""
     n = len(rows)
     some = np.sort(spread_rows(n, n)[-_LEARNED:])
     part = problem.take(some)

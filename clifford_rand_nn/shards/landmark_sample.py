@@ -77,7 +77,7 @@ def select_on_sample(facts: Facts, learn: SampleRows, choices: Choices, owner: s
     sample, rows = _unique_rows(learn)
     if len(rows) < 2:
         raise fail("X", owner, "at least two unique rows, so that one can be left out", describe("one sample"))
-    problem = replace(sample, standards=cache(lambda *scale: sample.measured(_standard(facts, sample, *scale))))
+    problem = replace(sample, statistics=cache(lambda *scale: sample.statistics_by(_standard(facts, sample, *scale))))
     compared = np.sort(spread_rows(len(rows), min(len(rows), COMPARED)))
     best, table, metric_selection = choose_kernel(problem, compared, choices)
     chosen, metric = best.candidate, None

@@ -119,12 +119,12 @@ _SHARE = 0.5  # of the time for it
 
 
 def by_gradients(
-    problem: ManyRows, limits: Limits, began: float, betas: tuple[float, ...], landmarks: int, keeps: bool
+    problem: ManyRows, limits: Limits, began: float, betas: tuple[float, ...], landmarks: int, keep_tiles: bool
 ) -> Found:
     """Solve by conjugate gradients in single precision, judged in double; of several betas one is chosen on a part.
 
     A fit without the last rows, to a gap of 10 %, gives predictions of them that they had no part in; all rows go on
-    from its coefficients. ``keeps`` keeps half of the kernel matrix in memory.
+    from its coefficients. ``keep_tiles`` keeps half of the kernel matrix in memory.
     """
     radius = problem.n * betas[-1]
     held = min(_HELD, problem.n // 10)
@@ -136,7 +136,7 @@ def by_gradients(
     regression = problem.regression(radius)
     unseen, used = problem.targets[:0], 0
     with regression.watch(limits, began) as watch:
-        tiles = KernelTiles(problem.kernel, problem.X, np.float32, keeps=keeps)
+        tiles = KernelTiles(problem.kernel, problem.X, np.float32, keep_tiles=keep_tiles)
         whole = Nystrom(
             LandmarkFeatures(problem.kernel, problem.X, np.arange(landmarks)), tiles.diagonal(), regression.radius
         )

@@ -45,7 +45,7 @@ class Way:
     seconds: float
     bytes: float
     landmarks: int
-    keeps: bool  # half of the kernel matrix
+    keep_tiles: bool  # half of the kernel matrix
     reason: str
 
 
@@ -64,16 +64,16 @@ def estimates(n: int, width: int, outputs: int, levels: float, most: float, seco
     m, few = (max(count, min(100, n // 2)) for count in (m, few))
     bytes_m = kept * m + 40.0 * m * m + own
     half = KernelTiles.kept_bytes(n)
-    keeps = kept_product < product and bytes_m + half <= most
-    steps = product + (_STEPS - 1) * (kept_product if keeps else product)
+    keep_tiles = kept_product < product and bytes_m + half <= most
+    steps = product + (_STEPS - 1) * (kept_product if keep_tiles else product)
     return {
         "factor": Way("factor", _FACTORS * _FACTOR * n**3 + 3 * judged, factor_bytes(n) + own, 0, False, ""),
         "gradients": Way(
             "gradients",
             _COMPARED + _FEATURES * n * m * m + steps + 2 * judged,
-            bytes_m + keeps * half,
+            bytes_m + keep_tiles * half,
             m,
-            keeps,
+            keep_tiles,
             "",
         ),
         "landmarks": Way("landmarks", spanning.seconds(few), spanning.bytes(few) + own, few, False, ""),
@@ -239,5 +239,5 @@ def _solve(problem: ManyRows, way: Way, limits: Limits, began: float, betas: tup
     if way.name == "factor":
         return by_factor(problem, limits, began, betas)
     if way.name == "gradients":
-        return by_gradients(problem, limits, began, betas, way.landmarks, way.keeps)
+        return by_gradients(problem, limits, began, betas, way.landmarks, way.keep_tiles)
     return by_landmarks(problem, limits, began, betas, way.landmarks)

@@ -21,12 +21,12 @@ class KernelTiles:
     A product with C columns takes half of :math:`n^2` entries, each for 2r + 4C operations, as a tile serves with its
     transpose; memory is n (r + 3C) numbers and a tile a thread.
 
-    ``X`` (n, d). ``dtype``: of the tiles. ``keeps``: keep the tiles of the first product with K for the next ones, half
-    of :math:`n^2` numbers. Sums over tiles are in double precision.
+    ``X`` (n, d). ``dtype``: of the tiles. ``keep_tiles``: keep those of the first product with K for the next ones,
+    half of :math:`n^2` numbers. Sums over tiles are in double precision.
     """
 
     def __init__(
-        self, kernel: GateKernel, X: NDArray[np.floating], dtype: Any = np.float64, keeps: bool = False
+        self, kernel: GateKernel, X: NDArray[np.floating], dtype: Any = np.float64, keep_tiles: bool = False
     ) -> None:
         self.kernel, self.dtype = kernel, np.dtype(dtype)
         X = np.asarray(X, dtype=self.dtype)
@@ -34,7 +34,9 @@ class KernelTiles:
         self.lengths = np.linalg.norm(self.z, axis=1)
         self.levels = kernel.parts(X)[1]
         self.n = len(self.z)
-        self._kept: dict[tuple[int, int], NDArray[Any]] | None = {} if keeps else None  # by the first row and column
+        self._kept: dict[tuple[int, int], NDArray[Any]] | None = (
+            {} if keep_tiles else None
+        )  # by the first row and column
 
     @staticmethod
     def kept_bytes(n: int) -> float:

@@ -219,7 +219,7 @@ def test_kept_tiles_give_the_products_of_new_ones():
     X = rows(2500)
     kernel = GateKernel(bias=1.0, steps=0.5, decay=2.0)
     X = np.hstack([X, np.abs(X) / 10])
-    kept, new = KernelTiles(kernel, X, np.float32, keeps=True), KernelTiles(kernel, X, np.float32)
+    kept, new = KernelTiles(kernel, X, np.float32, keep_tiles=True), KernelTiles(kernel, X, np.float32)
     V = np.random.default_rng(0).standard_normal((2500, 2))
     for _ in range(2):  # those that were kept for fewer rows are replaced where they are too small
         np.testing.assert_allclose(
