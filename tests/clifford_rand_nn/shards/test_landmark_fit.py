@@ -442,6 +442,8 @@ def test_candidates_are_compared_as_all_rows_are_standardized(monkeypatch):
     X[[5, 1700]] *= 1e3
     model = ConvexNetworkClassifier(max_metric_iter=0).fit(sharded(X, y))
     best, standard = compared[0][0], model.network_.standard
+    # a tenth of the rows is held out; a sample with an outlier would have three times this mean
+    np.testing.assert_allclose(standard.mean, X.astype(np.float64).mean(axis=0), rtol=0.2)
     np.testing.assert_array_equal(best.standard.rate, standard.rate)
     np.testing.assert_array_equal(best.standard.mean, standard.mean)
     assert best.kernel.bias == model.network_.kernel.bias
