@@ -81,7 +81,7 @@ _EVERY_BETA = 200  # rows up to which all candidates have every beta: factors wo
 _STRIP = 16_384  # rows that are standardized at a time for their lengths alone
 _LONGEST = 1e5  # squared length of a row over the median, of which single precision leaves two digits of the latter
 _DOUBTED = 0.05  # of the score, by which a scaling with longer rows has to be better than others
-_STEP, _STEPS_AWAY = 3.0, 8  # between betas that are compared by one factor each, and steps from the first, at most
+_STEP, _STEPS_AWAY = 3.0, 8  # between betas that are compared by one factor each, and steps away, at most
 _FLAT = 3e-3  # of the score, which a beta of a third has to gain: towards 0 the curve may fall for ever, by ever less
 
 
@@ -241,29 +241,36 @@ def compare_betas(problem: Problem, ridge: KernelRidge, near: float, *, only: bo
     """Compare betas near one by leave-one-out, each by one factor, until the best is between two others.
 
     They are the spread of the kernel times powers of 3, so that a map that leaves the kernel as it is changes none.
+    The search begins again at the spread itself where it ends with a score that the mean of the targets has.
     ``only`` the given one is tried, if it is fixed. None where the best is too small for a factor.
     """
     n, every = len(problem.targets), np.arange(len(problem.targets))
     belongs = every if problem.groups is None else problem.groups
     size = spread(ridge.K)
-    first = round(math.log(n * near / size, _STEP)) - _STEPS_AWAY
+    start = 0 if only else round(math.log(n * near / size, _STEP))
+    within = range(1) if only else range(min(start, 0) - _STEPS_AWAY, max(start, 0) + _STEPS_AWAY + 1)
     tried: dict[int, tuple[Array, Array]] = {}
+    scores: dict[int, float] = {}
 
     def radius(k: int) -> float:
-        return n * near if only else size * _STEP ** (first + k)
+        return n * near if only else size * _STEP**k
 
-    def score(k: int) -> float:
-        tried[k] = ridge.left_out(problem.targets, radius(k), every, belongs)
-        value = problem.score_of(*tried[k])
-        return value * (1 - _FLAT) ** k if value == value else np.inf
+    def value(k: int) -> float:
+        if k not in tried:
+            tried[k] = ridge.left_out(problem.targets, radius(k), every, belongs)
+            score = problem.score_of(*tried[k])
+            scores[k] = score if score == score else np.inf
+        return scores[k] * (1 - _FLAT) ** k
 
-    places = (0,) if only else (_STEPS_AWAY, _STEPS_AWAY - 1, _STEPS_AWAY + 1)
-    if radius(min(places)) < ridge.least:
+    if radius(start - 1) < ridge.least:
         return None
-    k, scores = least_by_steps(score, places, 0 if only else 2 * _STEPS_AWAY + 1)
+    k, _ = least_by_steps(value, start, within)
+    if start > 0 and scores[k] > 1 - _FLAT:
+        # no better than the mean of the targets: no slope leads from betas that are all too large to the best
+        k = min(least_by_steps(value, 0, within)[0], k, key=lambda i: scores[i])
     if radius(k - 1) < ridge.least:
         return None
-    beta, scores = radius(k) / n, {i: value / (1 - _FLAT) ** i for i, value in scores.items()}
+    beta = radius(k) / n
     between, least = (beta, scores[k]), scores[k]
     low, high = scores.get(k - 1, least) - least, scores.get(k + 1, least) - least
     if min(low, high) > 0 and max(low, high) < np.inf:
@@ -324,15 +331,13 @@ def best_beta(loo: LeaveOneOut, problem: Problem) -> tuple[float, float]:
     return float(betas[k]), float(scores[k])
 
 
-def least_by_steps(value: Callable[[int], float], first: Sequence[int], n_places: int) -> tuple[int, dict[int, float]]:
-    """Return the place k of the least value, and the values: of the first places, then of those beside the least."""
-    values = {k: value(k) for k in first}
-    while True:
-        k = min(values, key=lambda i: values[i])
-        beyond = [i for i in (k - 1, k + 1) if 0 <= i < n_places and i not in values]
-        if not beyond:
-            return k, values
+def least_by_steps(value: Callable[[int], float], start: int, within: range) -> tuple[int, dict[int, float]]:
+    """Return the place k of the least value, and the values: at the start, and beside the least while that moves."""
+    k, values = start, {start: value(start)}
+    while beyond := [i for i in (k - 1, k + 1) if i in within and i not in values]:
         values |= {i: value(i) for i in beyond}
+        k = min(values, key=lambda i: values[i])
+    return k, values
 
 
 def screened_rows(n: int) -> int:

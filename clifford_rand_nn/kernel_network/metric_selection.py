@@ -277,9 +277,7 @@ class _Folds:
             tried[k] = list(alphas), predictions, errors
             return float((self.scale * errors).sum())
 
-        place = _FACTORS.index(factor)
-        first = [k for k in (place - 1, place, place + 1) if 0 <= k < len(_FACTORS)]
-        k, sums = least_by_steps(fit, first, len(_FACTORS))
+        k, sums = least_by_steps(fit, _FACTORS.index(factor), range(len(_FACTORS)))
         # of factors whose errors are as good as the least the one nearest to 1
         good = [i for i in sums if sums[i] <= _FLAT * sums[k]]
         k = min(good, key=lambda i: abs(np.log(_FACTORS[i])))
