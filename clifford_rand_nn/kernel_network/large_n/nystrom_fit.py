@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky
-from scipy.linalg.blas import strsm
+from scipy.linalg.blas import dtrsm, strsm
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import as_loss
@@ -17,7 +18,7 @@ from clifford_rand_nn.kernel_network.landmark_judge import SpanProblem
 from clifford_rand_nn.kernel_network.landmark_newton import RADII, SINGLE, NewtonSteps, Normal, NormalSum, State
 from clifford_rand_nn.kernel_network.landmark_span import LandmarkRows, LandmarkSpan, independent
 from clifford_rand_nn.kernel_network.large_n.cholesky_fit import compare, factor_rows
-from clifford_rand_nn.kernel_network.large_n.problem import Found, ManyRows, solve_certified
+from clifford_rand_nn.kernel_network.large_n.problem import Found, ManyRows, Regression, solve_certified
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.problems.duality import DualBound
@@ -29,29 +30,30 @@ _SINGLE = np.finfo(np.float32)
 
 
 class LandmarkFeatures:
-    r"""Features V (n, m) with :math:`VV^T = K_{nm}K_{mm}^{-1}K_{mn}`, by strips of rows in single precision.
+    r"""Features V (n, m) with :math:`VV^T = K_{nm}K_{mm}^{-1}K_{mn}`, by strips of rows in one precision.
 
-    :math:`V = K_{nm}L^{-T}`, L that of `LandmarkSpan`, in double precision. A function with coefficients u on the
+    :math:`V = K_{nm}L^{-T}`, L that of `LandmarkSpan`, made in double precision. A function with coefficients u on the
     features is :math:`\sum_jK(x, z_j)a_j` with :math:`a = L^{-T}u` and :math:`||f||_K^2=||u||^2`.
 
-    ``X`` (n, d). ``rows`` (m,): landmarks among the rows of X; of equal rows one is kept.
+    ``X`` (n, d). ``rows`` (m,): landmarks among the rows of X; of equal rows one is kept. ``dtype``: of V.
     """
 
-    def __init__(self, kernel: GateKernel, X: NDArray[np.floating], rows: NDArray[np.intp]) -> None:
+    def __init__(self, kernel: GateKernel, X: NDArray[np.floating], rows: NDArray[np.intp], dtype: Any) -> None:
         _, first = np.unique(X[rows], axis=0, return_index=True)
         self.rows = rows[np.sort(first)]
         self.m, self.n = len(self.rows), len(X)
-        self._kernel, self._X = kernel, X
-        self._tiles = KernelTiles(kernel, X[self.rows], np.float32)
+        self._X, self._tiles = X, KernelTiles(kernel, X[self.rows], dtype)
         self.span = LandmarkSpan(kernel, np.asarray(X[self.rows], dtype=np.float64))
-        self._single = np.asfortranarray(self.span.factor, dtype=np.float32)
+        self._factor = np.asfortranarray(self.span.factor, dtype=dtype)
+        self.dtype = self._tiles.dtype
 
-    def strips(self) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+    def strips(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Yield strips of rows, and their features."""
+        solve = strsm if self.dtype == np.float32 else dtrsm
         for i in range(0, self.n, _STRIP):
             part = slice(i, min(i + _STRIP, self.n))
             inner = self._tiles.matrix_from(self._X[part])
-            yield part, np.asarray(strsm(1.0, self._single, inner.T, lower=1, overwrite_b=1).T)  # (L⁻¹ K_mk)ᵀ
+            yield part, np.asarray(solve(1.0, self._factor, inner.T, lower=1, overwrite_b=1).T)  # (L⁻¹ K_mk)ᵀ
 
 
 class Nystrom:
@@ -63,31 +65,32 @@ class Nystrom:
     P has the diagonal of :math:`K+\mathrm{diag}(\rho)`: what the landmarks do not see of a row counts as if it were its
     own alone (as in FITC: Snelson, Ghahramani, NIPS 2005), and not as nothing (FALKON: Rudi, Carratino, Rosasco,
     NeurIPS 2017). Conjugate gradients then reach a gap of 1e-4 in 16 steps instead of 26 (6,000 rows of 26 classes,
-    1,690 landmarks), and the first steps are far better. V is kept, 4 n m bytes, in single precision, whose rounding is
-    :math:`\epsilon`: nothing below it is known of a row.
+    1,690 landmarks), and the first steps are far better. V is kept, of whose precision
+    :math:`\epsilon` is the rounding: nothing below it is known of a row.
 
     ``diagonal`` (n,): of K; as an attribute q. ``radius`` (n,): :math:`\rho`.
     """
 
     def __init__(self, features: LandmarkFeatures, diagonal: Array, radius: Array) -> None:
-        self._V = np.empty((features.n, features.m), dtype=np.float32)
+        self._V = np.empty((features.n, features.m), dtype=features.dtype)
+        eps = np.finfo(features.dtype).eps
         self.diagonal = np.empty(features.n)
         inner = np.eye(features.m)
         for part, strip in features.strips():
             self._V[part] = strip
             seen = np.einsum("im,im->i", strip, strip, dtype=np.float64)
             # q = ρ + K_ii - |V_i|², at least the round-off of V: P has the diagonal of K + diag(ρ)
-            own = radius[part] + np.maximum(diagonal[part] - seen, _SINGLE.eps * diagonal[part])
+            own = radius[part] + np.maximum(diagonal[part] - seen, eps * diagonal[part])
             self.diagonal[part] = np.maximum(own, _SINGLE.tiny)
             # I + VᵀQ⁻¹V, the inner matrix of Woodbury's identity
-            scaled = strip / np.sqrt(self.diagonal[part], dtype=np.float32)[:, None]
+            scaled = strip / np.sqrt(self.diagonal[part], dtype=strip.dtype)[:, None]
             inner += scaled.T @ scaled
         self._inner = inner
         self._L = _factor(inner)
 
     def without_last(self, count: int) -> "Nystrom":
         """Return that of all rows but the last, on the same features."""
-        shorter, last = copy(self), self._V[-count:] / np.sqrt(self.diagonal[-count:], dtype=np.float32)[:, None]
+        shorter, last = copy(self), self._V[-count:] / np.sqrt(self.diagonal[-count:], dtype=self._V.dtype)[:, None]
         inner = self._inner - last.T @ last
         vars(shorter).update(_V=self._V[:-count], diagonal=self.diagonal[:-count], _inner=inner, _L=_factor(inner))
         return shorter
@@ -96,9 +99,9 @@ class Nystrom:
         """Return the inverse times b (n, C)."""
         scaled = b / self.diagonal[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
-            inner = np.asarray(self._V.T @ scaled.astype(np.float32), dtype=np.float64)
+            inner = np.asarray(self._V.T @ scaled.astype(self._V.dtype), dtype=np.float64)
             seen = cho_solve((self._L, True), inner, check_finite=False)
-            return np.asarray(scaled - (self._V @ seen.astype(np.float32)) / self.diagonal[:, None])
+            return np.asarray(scaled - (self._V @ seen.astype(self._V.dtype)) / self.diagonal[:, None])
 
 
 def _factor(inner: Array) -> Array:
@@ -123,26 +126,45 @@ def by_gradients(
 ) -> Found:
     """Solve by conjugate gradients in single precision, judged in double; of several betas one is chosen on a part.
 
-    A fit without the last rows, to a gap of 10 %, gives predictions of them that they had no part in; all rows go on
-    from its coefficients. ``keep_tiles`` keeps half of the kernel matrix in memory.
+    ``keep_tiles`` keeps half of the kernel matrix in memory. Where single precision stalls, as where some rows are
+    1,000 times as long as others, all is in double, with half of the landmarks, in the same memory.
     """
     radius = problem.n * betas[-1]
-    held = min(_HELD, problem.n // 10)
     if len(betas) > 1:
-        part = problem.leading(problem.n - held)
+        part = problem.leading(problem.n - _held(problem))
         end = np.inf if limits.max_time is None else began + _SHARE * limits.max_time
         some = part.leading(int(min(_COMPARED, factor_rows(limits.max_memory))))
         radius = compare(some, tuple(problem.n / some.n * beta for beta in betas), end)[0]  # its factor goes
     regression = problem.regression(radius)
-    unseen, used = problem.targets[:0], 0
+    tiles = KernelTiles(problem.kernel, problem.X, np.float32, keep_tiles=keep_tiles)
+    solved = _by_gradients(problem, regression, limits, began, tiles, landmarks)
+    if solved.watch.status is Status.STALLED:
+        tiles = KernelTiles(problem.kernel, problem.X)
+        again = _by_gradients(problem, regression, limits, began, tiles, max(landmarks // 2, 1))
+        if again.watch.gap < solved.watch.gap:
+            return again._replace(remark=f"{again.remark}, in double precision after single precision stalled")
+    return solved
+
+
+def _held(problem: ManyRows) -> int:
+    return min(_HELD, problem.n // 10)
+
+
+def _by_gradients(
+    problem: ManyRows, regression: Regression, limits: Limits, began: float, tiles: KernelTiles, landmarks: int
+) -> Found:
+    """Solve for one beta with products and a preconditioner in the precision of tiles.
+
+    A fit without the last rows, to a gap of 10 %, gives predictions of them that they had no part in; all rows go on
+    from its coefficients.
+    """
+    held, unseen, used = _held(problem), problem.targets[:0], 0
     with regression.watch(limits, began) as watch:
-        tiles = KernelTiles(problem.kernel, problem.X, np.float32, keep_tiles=keep_tiles)
-        whole = Nystrom(
-            LandmarkFeatures(problem.kernel, problem.X, np.arange(landmarks)), tiles.diagonal(), regression.radius
-        )
+        features = LandmarkFeatures(problem.kernel, problem.X, np.arange(landmarks), tiles.dtype)
+        whole = Nystrom(features, regression.diagonal, regression.radius)
         rest = problem.n - held
         # without the validation set first: its predictions are out-of-sample, and a start for all rows
-        early_part = problem.regression(radius, rest)
+        early_part = problem.regression(problem.n * regression.beta, rest)
         early_tiles = tiles.leading(rest)
         seconds = None if limits.max_time is None else watch.seconds + _SHARE * (limits.max_time - watch.seconds)
         sooner = Limits(tol=max(_FIRST_GAP, limits.tol), max_iter=limits.max_iter, max_time=seconds)
@@ -156,9 +178,10 @@ def by_gradients(
             regression.check(watch, used, start, exact.multiply(start))
             watch.stop(Status.INTERRUPTED)
         else:
-            solve_certified(regression, exact.multiply, whole, watch, limits, fast=tiles.multiply, start=start)
+            fast = tiles.multiply if tiles.dtype == np.float32 else None
+            solve_certified(regression, exact.multiply, whole, watch, limits, fast=fast, start=start)
     remark = f"{used} products with the kernel without {held} rows, {watch.n_iter} with all"
-    return Found(watch, radius / problem.n, len(unseen), unseen, remark=remark)
+    return Found(watch, regression.beta, len(unseen), unseen, remark=remark)
 
 
 _ROUND_OFF = 1e-6  # of normal equations in single precision, as a share of the kernel's diagonal
