@@ -109,7 +109,7 @@ def test_expected_wait_of_equal_and_of_impossible_patterns():
             expected_wait(p)
 
 
-@pytest.mark.parametrize("sampler", ["gaussian", "cross"])
+@pytest.mark.parametrize("sampler", ["gaussian", pytest.param("cross", marks=pytest.mark.slow)])
 def test_waits_have_the_expected_mean(sampler):
     X = made(6, 0)
     expected = expected_wait(law(X, sampler))

@@ -1,5 +1,6 @@
 """Parameters of tests in few combinations: every two values stand together at least once."""
 
+from heapq import heapify, heappop, heapreplace
 from itertools import combinations, product
 
 import pytest
@@ -29,13 +30,19 @@ def pairs(values):
     """
     names = [name if isinstance(name, tuple) else (name,) for name in values]
     lists = [list(one) if isinstance(name, tuple) else [(value,) for value in one] for name, one in values.items()]
-    rest = list(product(*(range(len(one)) for one in lists)))
-    covered = {row: frozenset(combinations(enumerate(row), 2)) for row in rest}
-    missing = set().union(*covered.values())
+    every = list(product(*(range(len(one)) for one in lists)))
+    covered = [frozenset(combinations(enumerate(row), 2)) for row in every]
+    missing = set().union(*covered)
+    heap = [(-len(new), k) for k, new in enumerate(covered)]  # what a combination brings only gets less
+    heapify(heap)
     chosen = []
     while missing:
-        row = max(covered, key=lambda row: len(missing & covered[row]))
-        missing -= covered.pop(row)
-        chosen.append(row)
+        bound, k = heap[0]
+        brings = len(missing & covered[k])
+        if brings < -bound:
+            heapreplace(heap, (-brings, k))
+        else:
+            missing -= covered[heappop(heap)[1]]
+            chosen.append(every[k])
     rows = [sum((one[k] for one, k in zip(lists, row, strict=True)), ()) for row in sorted(chosen)]
     return sum(names, ()), rows

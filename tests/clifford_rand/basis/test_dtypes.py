@@ -111,7 +111,9 @@ def test_the_dtype_does_not_depend_on_earlier_calls(name):
 
 
 @pytest.mark.parametrize("squares", [[1] * 9, [1, 1, 1, 0, -1, -1, 2, -0.5, 1, 4]], ids=["unit", "any"])
-@pytest.mark.parametrize("rule", ["gp", "commutator", "wedge", "lc"])
+@pytest.mark.parametrize(
+    "rule", ["gp", "commutator", *(pytest.param(r, marks=pytest.mark.slow) for r in ("wedge", "lc"))]
+)
 def test_large_products_are_those_of_the_table_and_keep_the_dtype(rule, squares):
     """Through matrices and over subsets."""
     alg = cr.Algebra(metric=np.diag(squares))

@@ -24,7 +24,7 @@ def matrices(draw):
     return np.array(entries, dtype=object).reshape(d - 1, d)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(matrices())
 def test_components_are_the_minors(A):
     vector = cr.cross(A)

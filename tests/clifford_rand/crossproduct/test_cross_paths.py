@@ -73,7 +73,7 @@ def test_kernel_equals_its_numpy_twin(d):
 
 
 @pytest.mark.parametrize("d", [12, 50, 130])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)])
 def test_kernel_equals_lapack(d, dtype):
     X, index = batch(d, 90, d, dtype)
     rtol = default_rtol(d, np.dtype(dtype))

@@ -148,7 +148,7 @@ def test_many_dimensions():
 def test_singular_multivectors_raise():
     rng = np.random.default_rng(10)
     count = 0
-    for counts in signatures(5)[::2]:
+    for counts in signatures(5)[::4]:
         alg = cr.Algebra(*counts)
         e = alg.basis_vectors()
         divisors = [v * 1.0 for v in e if (v * v) == 0][:2]
@@ -161,7 +161,7 @@ def test_singular_multivectors_raise():
                 count += 1
         for zero in (alg.scalar(0.0), e[0] * 0):
             refused(f"{SINGULAR}reciprocal condition number", zero.inv)
-    assert count > 300
+    assert count > 150
 
 
 def test_singular_elements_of_a_batch_are_named():

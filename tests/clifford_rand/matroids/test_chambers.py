@@ -96,7 +96,7 @@ def arrangements(draw):
     return table[:, :d], table[:, d] * draw(st.booleans())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(arrangements())
 def test_whitney_and_zaslavsky(arrangement):
     normals, offsets = arrangement

@@ -53,7 +53,7 @@ def least_distance(a, b, i, seed):
     return min(minimize(lambda z: a.apart(i, b.point(i, z)) ** 2, start, tol=1e-15).fun for start in starts) ** 0.5
 
 
-@pytest.mark.parametrize("n", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 4))])
 def test_every_two_objects_have_the_least_distance(n):
     """In both bases; the minimizer takes coordinates, which do not know the basis."""
     for seed, (first, second) in enumerate(itertools.combinations_with_replacement(KINDS[n], 2)):

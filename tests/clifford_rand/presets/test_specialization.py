@@ -55,7 +55,7 @@ def objects(shape):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", [(), (8,)], ids=["one", "batch"])
+@pytest.mark.parametrize("shape", [(), pytest.param((8,), marks=pytest.mark.slow)], ids=["one", "batch"])
 def test_paths_are_the_functions(shape, monkeypatch):
     """Each on several arguments, of which later ones meet a path that an earlier one has traced, or its guards."""
     monkeypatch.setattr(specialization, "COMPILED_FROM", 8)

@@ -210,7 +210,8 @@ def test_fenchel_young_gap_is_not_negative(name, delta):
 def _softmax_points():
     """Rows of three predictions, true class at any place, margins of every size."""
     sizes = _GRID[np.abs(_GRID) < 1e200]
-    rows = [np.roll((0.0, -a, -b), k) for a in sizes for b in (0.0, 1e-9, a, 2.0, -3e-3) for k in range(3)]
+    rows = [(0.0, -a, -b) for a in sizes for b in (0.0, 1e-9, a, 2.0, -3e-3)]
+    rows = [np.roll(row, k % 3) for k, row in enumerate(rows)]
     return np.array(rows), np.eye(3)[np.arange(len(rows)) % 3]
 
 

@@ -1,5 +1,6 @@
 """Dictionaries of cross products: which hyperplanes, how many, and that none is forgotten."""
 
+import functools
 import math
 from fractions import Fraction
 from itertools import combinations
@@ -276,7 +277,11 @@ def test_distinct_keeps_the_first_of_each(offset):
 
 _CUBE = np.random.default_rng(7).standard_normal((50, 3))
 _ALL = cross_product_dictionary(_CUBE)
-_LARGE = cross_product_dictionary(np.random.default_rng(11).standard_normal((2000, 384)))
+
+
+@functools.cache
+def _large():
+    return cross_product_dictionary(np.random.default_rng(11).standard_normal((2000, 384)))
 
 
 @pytest.mark.parametrize(
@@ -300,10 +305,10 @@ _LARGE = cross_product_dictionary(np.random.default_rng(11).standard_normal((200
             rf"fits in max_bytes\. Got {8 * 50 * _ALL.n_columns:,} bytes .* Use blocks",
         ),
         (
-            lambda: _LARGE.blocks(10),
+            lambda: _large().blocks(10),
             r"fewer than 2\^62 subsets\. Got 10\^455\.4 subsets instead\. Draw some.*subsample",
         ),
-        (lambda: _LARGE.neurons(), r"Got 10\^45\d\.\d bytes for 10\^455\.7 columns"),
+        (lambda: _large().neurons(), r"Got 10\^45\d\.\d bytes for 10\^455\.7 columns"),
     ],
 )
 def test_errors(call, message):
@@ -314,7 +319,7 @@ def test_errors(call, message):
 def test_representations_tell_the_family_and_the_count():
     assert "all subsets of 3 rows of [X; I], at least one of them data" in repr(_ALL)
     assert f"{_ALL.n_columns:,} columns" in repr(_ALL)
-    assert "10^45" in repr(_LARGE)
+    assert "10^45" in repr(_large())
     some = cross_product_dictionary(np.random.default_rng(11).standard_normal((500, 384)), subsample=10, random_state=0)
     assert len(some.neurons()) == 20
 

@@ -49,7 +49,7 @@ def _of(family, outputs):
     return _fitted(family, ONE if outputs == 1 else TWO)
 
 
-@pytest.mark.parametrize("y", [ONE, TWO], ids=["one", "two"])
+@pytest.mark.parametrize("y", [ONE, pytest.param(TWO, marks=pytest.mark.slow)], ids=["one", "two"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_it_is_the_network_without_biases_on_rows_with_a_constant(family, y):
     model = _of(family, y.ndim)

@@ -28,7 +28,9 @@ Y = np.abs(X[:, 0]) - X[:, 1] + 0.3 * RNG.standard_normal(60)
     "estimator",
     [
         CrossProductLassoRegressor(subsample=60, tol=1e-8, random_state=0),
-        ConvexReLURegressor(n_gates=6, tol=1e-8, random_state=0, bias="free", beta=1e-3),
+        pytest.param(
+            ConvexReLURegressor(n_gates=6, tol=1e-8, random_state=0, bias="free", beta=1e-3), marks=pytest.mark.slow
+        ),
         GatedReLURegressor(n_gates=10, bias=False, tol=1e-8, random_state=0, beta=1e-3),
     ],
     ids=lambda estimator: type(estimator).__name__,

@@ -163,7 +163,7 @@ def test_paths_and_refinement_enumerate_no_longer_than_there_is_time(path, monke
 
 
 @pytest.mark.parametrize("kind", [ConvexReLURegressor, GatedReLURegressor])
-@pytest.mark.parametrize("beta", [1e-3, "auto"])
+@pytest.mark.parametrize("beta", [1e-3, pytest.param("auto", marks=pytest.mark.slow)])
 def test_all_patterns_are_enumerated_once_and_no_longer_than_there_is_time(kind, beta, monkeypatch):
     monkeypatch.setattr(arrangement, "_BLOCK", 400)
     rng, sizes = np.random.default_rng(0), []

@@ -73,7 +73,10 @@ def test_the_least_loss_of_held_out_rows_is_chosen(name):
     assert model.candidates_[i].loss_std_error == pytest.approx(np.std(found) / np.sqrt(90), rel=0.05)
 
 
-@pytest.mark.parametrize("kind", [GatedReLUClassifier, ConvexReLUClassifier, CrossProductLassoClassifier])
+@pytest.mark.parametrize(
+    "kind",
+    [GatedReLUClassifier, pytest.param(ConvexReLUClassifier, marks=pytest.mark.slow), CrossProductLassoClassifier],
+)
 def test_neither_order_nor_copies_nor_a_seed_choose(kind):
     options = {"subsample": 20} if kind is CrossProductLassoClassifier else {"n_gates": 3}
     rows, labels = X[:36], LABELS[:36] > 0

@@ -147,7 +147,7 @@ def test_statuses_are_their_texts():
 # ------------------------------------------------------------------------------------------------------ paths
 
 
-@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "relu")) for name in PATHS])
 def test_an_interrupt_ends_a_path_with_the_results_so_far(name):
     whole = PATHS[name]()
     assert (whole.status, len(whole), whole.message) == ("optimal", 8, "")

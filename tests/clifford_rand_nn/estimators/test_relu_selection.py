@@ -35,7 +35,7 @@ def judge(model):
     return model._judge, model._factor
 
 
-@pytest.mark.parametrize("y", [TWO, THREE])
+@pytest.mark.parametrize("y", [TWO, pytest.param(THREE, marks=pytest.mark.slow)])
 def test_the_loss_follows_beta(y):
     chosen = ConvexReLUClassifier(n_gates=3, random_state=0).fit(X, y)
     assert chosen.loss_ == "logistic"

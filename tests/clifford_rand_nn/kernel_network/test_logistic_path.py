@@ -94,7 +94,7 @@ def test_gap_is_objective_less_dual_value_by_hand(C):
     assert fit.status == "max_iter"
 
 
-@pytest.mark.parametrize("C", [2, 3])
+@pytest.mark.parametrize("C", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_path_meets_its_tolerance_and_fits_do_not_depend_on_it(C):
     K, y, _ = _rows(n=40, C=C)
     betas = np.geomspace(1, 1e-6, 9)

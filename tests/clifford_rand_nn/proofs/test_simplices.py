@@ -15,7 +15,7 @@ from clifford_rand_nn.proofs.rationals import over_common_denominator
 from clifford_rand_nn.proofs.simplices import SimplexWitness, stated_trees
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["one output", "two outputs"])
+@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.slow)], ids=["one output", "two outputs"])
 def proof(request, tmp_path_factory):
     rng = np.random.default_rng(7)
     X = rng.standard_normal((20, 2))

@@ -283,7 +283,7 @@ def test_categories_that_are_mostly_rare_are_encoded_by_the_target(target, colum
     assert again.get_feature_names_out().tolist() == encoder.get_feature_names_out().tolist()
 
 
-@pytest.mark.parametrize("target", ["numbers", "three classes"])
+@pytest.mark.parametrize("target", ["numbers", pytest.param("three classes", marks=pytest.mark.slow)])
 def test_models_of_target_means_are_saved_and_exported(target, tmp_path):
     frame = pd.DataFrame({"user": COLUMNS_OF_USERS["some missing"], "z": NOISE, "y": TARGETS_OF_USERS[target]})
     kind = ConvexNetworkRegressor if target == "numbers" else ConvexNetworkClassifier

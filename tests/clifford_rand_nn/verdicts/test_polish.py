@@ -41,7 +41,7 @@ def networks(rng, d, y):
     yield "none", (W[:0], b[:0], alpha[:0], t)
 
 
-@pytest.mark.parametrize("d", [1, 5])
+@pytest.mark.parametrize("d", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_any_network_is_no_worse_no_wider_and_certified(d):
     X, y, rng = data(d)
     weights = rng.uniform(0.5, 2, len(X))
