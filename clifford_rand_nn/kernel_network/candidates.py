@@ -15,7 +15,7 @@ from clifford_rand._threads import ONE_BLAS_THREAD, cached_property, for_each_sl
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, spread
+from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, LeftOutFit, spread
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, Standardization, by_products, is_wide
@@ -228,12 +228,11 @@ class Compared:
 
 
 class ComparedBetas(NamedTuple):
-    """The best of some betas, with what each row is predicted to be without it (n, C), and 1 - H of it (n,)."""
+    """The best of some betas, with its fit."""
 
     beta: float
     score: float
-    outputs: Array
-    left: Array
+    fit: LeftOutFit
     between: tuple[float, float]  # beta and score where a parabola through the best three scores is least
 
 
@@ -249,7 +248,7 @@ def compare_betas(problem: Problem, ridge: KernelRidge, near: float, *, only: bo
     size = spread(ridge.K)
     start = 0 if only else round(math.log(n * near / size, _STEP))
     within = range(1) if only else range(min(start, 0) - _STEPS_AWAY, max(start, 0) + _STEPS_AWAY + 1)
-    tried: dict[int, tuple[Array, Array]] = {}
+    tried: dict[int, LeftOutFit] = {}
     scores: dict[int, float] = {}
 
     def radius(k: int) -> float:
@@ -258,7 +257,7 @@ def compare_betas(problem: Problem, ridge: KernelRidge, near: float, *, only: bo
     def value(k: int) -> float:
         if k not in tried:
             tried[k] = ridge.left_out(problem.targets, radius(k), every, belongs)
-            score = problem.score_of(*tried[k])
+            score = problem.score_of(tried[k].outputs, tried[k].left)
             scores[k] = score if score == score else np.inf
         return scores[k] * (1 - _FLAT) ** k
 
@@ -276,7 +275,7 @@ def compare_betas(problem: Problem, ridge: KernelRidge, near: float, *, only: bo
     if min(low, high) > 0 and max(low, high) < np.inf:
         along = 0.5 * (low - high) / (low + high)
         between = beta * _STEP**along, least - 0.25 * (low - high) * along
-    return ComparedBetas(beta, least, *tried[k], between)
+    return ComparedBetas(beta, least, tried[k], between)
 
 
 def _squares(rows: Array, steps: bool) -> Array:

@@ -6,7 +6,7 @@ from clifford_rand_nn.kernel_network.candidates import BIASES, DECAYS, STEPS, sc
 from clifford_rand_nn.kernel_network.large_n.rows import choose
 from clifford_rand_nn.kernel_network.metric_frame import FOLDS, HELD_OUT, THIRDS
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, by_products
-from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
+from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED, LEARNED
 
 # Work by n² in multiplications of a matrix product, measured in one thread with 200 to 3000 rows of 5 to 100 columns.
 _ARC = 130.0  # an entry of the kernel, beside one multiplication a column
@@ -17,7 +17,6 @@ _INVERSES = 3.5  # betas of a candidate, each with the inverse of its factor, wh
 _OUTER = 1.0  # a column of the average outer product of gradients
 _TRIALS, _FACTORS, _FITS = 5, 5, 2  # metrics that are compared, betas of each, and iterations that are learned
 _PREDICTED = 800  # rows that are predicted again
-_LEARNED = 2000  # rows of a metric
 _SOLVED = 0.5  # of the expected time of `choose`: 20,000 rows of 20 columns
 _STEPPED = 0.3  # of tables have gates in single columns or boxes
 _FEATURES = 3  # columns of the kernel's features beside those of the rows, at most
@@ -86,14 +85,16 @@ def network_costs(
         kernel = _kernel(m, width, (kinds - 1) / kinds)
         trial = kernel + _FACTORS * (_FACTOR * part**3 + _OVERHEAD / 10) + outer
         parts["metric"] = Estimate(_seconds(kinds * folds * _TRIALS * trial, folds), 8.0 * folds * m * m * 1.5)
-        few = n if n <= DECOMPOSED else _LEARNED
+        few = min(n, LEARNED)
         each = _kernel(few, width) + few * few * (_ARC + _OUTER * width) + _FACTOR * few**3
-        again = max(1, min(folds, (_PREDICTED - (n - m)) // max(1, m // parted))) if n <= DECOMPOSED else 0
-        left_out = again * (_kernel(few, width) + 2 * _FACTOR * few**3)
+        # of more rows those that gates were not learned from are predicted by the fit
+        again = max(1, min(folds, (_PREDICTED - (n - m)) // max(1, m // parted))) if n <= LEARNED else 0
+        left_out = again * (_kernel(n, width) + 2 * _FACTOR * n**3)
+        left_out += _kernel(n, width) + _FACTOR * n**3 if n <= DECOMPOSED else 0.0
         parts["learning"] = Estimate(_seconds(_FITS * each) + _seconds(left_out, again), 8.0 * few * few * 4)
     if n > DECOMPOSED:
         pace = _SOLVED * 2 / min(cpu_count(), 2) * (slowdown() if max_time is None else 1.0)  # those of two cores
         way = choose(n, width + _FEATURES, outputs, max_time, max_memory, _STEPPED * width if steps else 0.0)
         parts["solution"] = Estimate(way.seconds * pace, way.bytes)
-    parts["scores"] = Estimate(_seconds(_JUDGED * min(n, _LEARNED)), 8.0 * min(n, COMPARED) ** 2 * 4)
+    parts["scores"] = Estimate(_seconds(_JUDGED * min(n, LEARNED)), 8.0 * min(n, COMPARED) ** 2 * 4)
     return parts

@@ -1,6 +1,6 @@
 """Kernel regression with a free intercept by Cholesky factors: one for each beta, of fits and of leave-one-out."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -20,6 +20,15 @@ def spread(K: NDArray[np.floating]) -> float:
     return max(float(np.trace(K) / len(K) - K.mean()), 0.0) or 1.0
 
 
+class LeftOutFit(NamedTuple):
+    """A fit to all rows, and what is known of fits without one of them, or without its group."""
+
+    outputs: Array  # (k, C), of k rows, each by the fit without it
+    left: Array  # (k,), (I - H)_ii, what a row is left of its residual by the fit; 1 of rows not left out alone
+    alpha: Array  # (n, C), of the fit to all rows
+    by_factor: bool = True  # or by an eigendecomposition
+
+
 class KernelRidge:
     r"""Fits with one kernel matrix, one factorization each: :math:`(K+\lambda\Omega^{-1})\alpha=y-t,\ 1^T\alpha=0`.
 
@@ -35,52 +44,62 @@ class KernelRidge:
 
     def fit(self, targets: Array, radius: float) -> tuple[Array, Array]:
         """Return alpha (n, C) and the intercept (C,) for λ = ``radius``."""
-        factor = self._factor(targets, radius)
-        sides = np.column_stack([targets, np.ones(len(targets))]).astype(factor.dtype, copy=False)
-        solved = cho_solve((factor, False), sides, check_finite=False).astype(np.float64, copy=False)
-        alpha, ones = solved[:, :-1], solved[:, -1]
-        intercept = alpha.sum(axis=0) / ones.sum()
-        return np.asarray(alpha - np.outer(ones, intercept)), np.asarray(intercept)
+        return self._solve(self._factor(targets, radius), targets)[:2]
 
-    def left_out(
-        self, targets: Array, radius: float, rows: NDArray[np.intp], belongs: NDArray[np.intp]
-    ) -> tuple[Array, Array]:
-        r"""Return what some rows (k,) are predicted to be by fits without all that ``belongs`` (n,) puts with them.
+    def left_out(self, targets: Array, radius: float, rows: NDArray[np.intp], belongs: NDArray[np.intp]) -> LeftOutFit:
+        r"""Return the fit for λ = ``radius``, and what k rows are predicted to be without all that belongs with them.
 
-        The second array is :math:`(I-H)_{ii}` (k,), 1 of rows that are not left out alone.
+        ``belongs`` (n,): a number for each row, the same for those that are left out together.
 
-        With :math:`B=A^{-1}-A^{-1}11^TA^{-1}/1^TA^{-1}1`, :math:`A=K+\lambda\Omega^{-1}`, a set g is left a residual of
-        :math:`B_{gg}^{-1}(By)_g`.
+        With :math:`B=A^{-1}-A^{-1}11^TA^{-1}/1^TA^{-1}1`, :math:`A=K+\lambda\Omega^{-1}`, alpha is By, and a set g is
+        left a residual of :math:`B_{gg}^{-1}(By)_g`.
         """
-        # A = RᵀR, so A⁻¹ = R⁻¹R⁻ᵀ, and its diagonal are the squared lengths of the rows of R⁻¹
-        factor = self._factor(targets, radius)
-        root, _ = get_lapack_funcs("trtri", (factor,))(factor, overwrite_c=1)
-        sides = np.column_stack([targets, np.ones(len(root))]).astype(root.dtype, copy=False)
-        solved = (root @ (root.T @ sides)).astype(np.float64, copy=False)
-        ones = solved[:, -1]
+        inside = np.isin(belongs, belongs[rows])
+        order = np.argsort(inside, kind="stable")
+        first = len(order) - int(inside.sum())
+        members = order[first:]
+        factor = self._factor(targets, radius, order)
+        alpha, ones = np.empty(targets.shape), np.empty(len(order))
+        alpha[order], _, ones[order] = self._solve(factor, targets[order])
         shares = ones / ones.sum()
-        residual = solved[:, :-1] - np.outer(ones, shares @ targets)
-        diagonal = np.einsum("ij,ij->i", root, root)[rows] - (ones * shares)[rows]
-        predictions = targets[rows] - residual[rows] / diagonal[:, None]
+        if not len(rows):
+            return LeftOutFit(targets[:0], np.ones(0), alpha)
+        # A = RᵀR, so A⁻¹ = R⁻¹R⁻ᵀ: its last rows and columns are those of the last block of R alone
+        block = np.asfortranarray(factor[first:, first:])
+        root, _ = get_lapack_funcs("trtri", (block,))(block, overwrite_c=1)
+        at = np.searchsorted(members, rows)
+        diagonal = np.einsum("ij,ij->i", root, root)[at] - (ones * shares)[rows]
+        outputs = targets[rows] - alpha[rows] / diagonal[:, None]
         size = np.bincount(belongs)
         together = size[belongs[rows]] > 1
         left = np.where(together, 1.0, diagonal * max(radius, self.least) * self._inverse[rows])
         for unit in np.unique(belongs[rows[together]]):
-            members, mine = np.flatnonzero(belongs == unit), np.flatnonzero(belongs[rows] == unit)
-            block = root[members] @ root[members].T
-            missed = np.linalg.solve(block - np.outer(ones[members], shares[members]), residual[members])
-            predictions[mine] = targets[rows[mine]] - missed[np.searchsorted(members, rows[mine])]
-        return np.asarray(predictions), left
+            own, mine = np.flatnonzero(belongs == unit), np.flatnonzero(belongs[rows] == unit)
+            of_unit = root[np.searchsorted(members, own)]
+            missed = np.linalg.solve(of_unit @ of_unit.T - np.outer(ones[own], shares[own]), alpha[own])
+            outputs[mine] = targets[rows[mine]] - missed[np.searchsorted(own, rows[mine])]
+        return LeftOutFit(outputs, left, alpha)
 
-    def _factor(self, targets: Array, radius: float) -> NDArray[np.floating]:
-        """Return R with RᵀR = A, upper triangular.
+    def _solve(self, factor: NDArray[np.floating], targets: Array) -> tuple[Array, Array, Array]:
+        """Return alpha (n, C), the intercept (C,) and A⁻¹1 (n,)."""
+        sides = np.column_stack([targets, np.ones(len(targets))]).astype(factor.dtype, copy=False)
+        solved = cho_solve((factor, False), sides, check_finite=False).astype(np.float64, copy=False)
+        alpha, ones = solved[:, :-1], solved[:, -1]
+        intercept = alpha.sum(axis=0) / ones.sum()
+        return np.asarray(alpha - np.outer(ones, intercept)), np.asarray(intercept), ones
+
+    def _factor(self, targets: Array, radius: float, order: NDArray[np.intp] | None = None) -> NDArray[np.floating]:
+        """Return R with RᵀR = A, upper triangular, of the rows in an order.
 
         SciPy's function keeps the interpreter's lock, but takes less than half of the time of NumPy's.
         """
         exact = radius < self._single or not _RANGE[0] < np.abs(targets).max() < _RANGE[1]
+        K, inverse = self.K, self._inverse
+        if order is not None and (np.diff(order) != 1).any():
+            K, inverse = K[np.ix_(order, order)], inverse[order]
         for dtype in (np.float64,) if exact else (np.float32, np.float64):
-            system: NDArray[Any] = self.K.astype(dtype)
-            system[np.diag_indices(len(system))] += (max(radius, self.least) * self._inverse).astype(dtype)
+            system: NDArray[Any] = K.astype(dtype)
+            system[np.diag_indices(len(system))] += (max(radius, self.least) * inverse).astype(dtype)
             factor, info = get_lapack_funcs("potrf", (system,))(system.T, lower=0, clean=1, overwrite_a=1)
             if not info:
                 return np.asarray(factor)

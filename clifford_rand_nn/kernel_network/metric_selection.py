@@ -16,8 +16,8 @@ from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, spread
 from clifford_rand_nn.kernel_network.metric_frame import SHAPES, held_parts, learned_kernels, outer_parts
 
-_FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer rows with another kernel may want
 _REFITTED = 3000  # rows up to which predictions are made of all others
+_FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer rows with another kernel may want
 _TOLD = 800  # rows that predictions are enough of: folds beyond are not fitted again
 _FLAT = 1.005  # times the least error: factors below are as good, and the one next to 1 is taken
 _ERRORS = (1.0, 2.0)  # standard errors that a first round, or a kernel behind the first, has to gain; another round
@@ -50,11 +50,11 @@ class MetricSelection:
     """The selected number of iterations, with the comparison.
 
     ``predictions`` (k, C): what they are predicted to be: for probabilities and intervals, which leave-one-out with
-    gates that have seen the row would make too good. If gates are to be learned, of up to 3000 rows, by leave-one-out
-    with the gates of that fold, fitted to all rows but that one (its copies, its group); else by the fit to the fold.
+    gates that have seen the row would make too good. If gates are learned, of up to 3000 rows, by leave-one-out with
+    the gates of that fold, fitted to all rows but that one (its copies, its group); else by the fit to the fold.
     ``left`` (k,): then :math:`(I-H)_{ii}` of rows that are left out alone, else 1.
-    ``folds``: if gates are to be learned, of up to 3000 rows: what another loss may be judged by. ``rows`` are the
-    unseen ones, one fold after the other.
+    ``folds``: if gates are learned, of up to 3000 rows: what another loss may be judged by; of more than 2000 rows
+    without groups one, the gates of the fit itself. ``rows`` are the unseen ones, one fold after the other.
     """
 
     shape: str  # for `learn_frame`; "none" if no iteration pays
@@ -102,7 +102,8 @@ def select_metric(
     >>> select_metric(GateKernel(bias=3.0), Problem(X, rng.standard_normal((200, 1))), 1e-1).shape  # noise, all of it
     'none'
     """
-    return compare_metrics(kernel, problem, beta, max_iter, shapes, mistakes).selection()
+    comparison = compare_metrics(kernel, problem, beta, max_iter, shapes, mistakes)
+    return comparison.selection(len(problem.targets) <= _REFITTED)
 
 
 def compare_metrics(
@@ -212,12 +213,12 @@ class MetricComparison:
         gain, error = mean_gain(self.folds.scale * differences, units)
         return gain > _ERRORS[0] * error
 
-    def selection(self) -> MetricSelection:
-        """Return the comparison with predictions of rows that were not seen."""
+    def selection(self, refits: bool) -> MetricSelection:
+        """Return the comparison, with predictions of rows that were not seen, by fits to all others if it refits."""
         folds, best, taken, belongs = self.folds, self.best, self.taken, self.belongs
         rows, left = taken[folds.judged], None
         unseen: tuple[Fold, ...] = ()
-        if self.chosen.n_iter and len(self.data) <= _REFITTED:
+        if self.chosen.n_iter and refits:
             unseen = folds.unseen(best, taken, belongs)
             rows = np.concatenate([fold.unseen for fold in unseen])
             predictions, left = folds.refitted(best, self.data, varying(self.targets), self.weights, unseen, belongs)
@@ -328,7 +329,7 @@ class _Folds:
         def leave_out(k: int) -> tuple[Array, Array]:
             K = folds[k].kernel(X)
             radius = self.radius * best.factor * spread(K) / self._spreads[k]
-            return KernelRidge(K, weights).left_out(targets, radius, folds[k].unseen, belongs)
+            return KernelRidge(K, weights).left_out(targets, radius, folds[k].unseen, belongs)[:2]
 
         predictions, left = zip(*of_each(leave_out, range(len(folds))), strict=True)
         return np.concatenate(predictions), np.concatenate(left)

@@ -22,21 +22,22 @@ from clifford_rand_nn.kernel_network.candidates import (
     level,
 )
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge
+from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, LeftOutFit
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.large_n.rows import LIMITS, ManyRowsSolution, solve_many
 from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
-from clifford_rand_nn.kernel_network.leave_one_out import Judged, LeaveOneOut, judge, null_value
-from clifford_rand_nn.kernel_network.metric_frame import SHAPES, LearnedGates, learn_frame
-from clifford_rand_nn.kernel_network.metric_selection import MetricSelection, compare_metrics
+from clifford_rand_nn.kernel_network.leave_one_out import Judged, judge, null_value
+from clifford_rand_nn.kernel_network.metric_frame import SHAPES, LearnedGates, learn_frame, outer_parts
+from clifford_rand_nn.kernel_network.metric_selection import Fold, MetricComparison, MetricSelection, compare_metrics
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import RowSpan, is_wide
 from clifford_rand_nn.problems.duality import rounding_of_form
 from clifford_rand_nn.solvers.base import HistoryRow, Status
 
 COMPARED = 1000  # rows on which candidates are compared, if there are more
-DECOMPOSED = 3000  # rows up to which every beta comes from one eigendecomposition
-_LEARNED = 2000  # rows that gates are learned from, if there are more, and others that compare betas
+DECOMPOSED = 3000  # rows up to which a fit is one factor of all, and other losses are there
+LEARNED = 2000  # rows that gates are learned from, if there are more, and others that compare betas
+_UNSEEN = 800  # rows, at least, that are left to say how good learned gates are
 _AROUND = 0.25, 4.0, 1.0  # times beta: what is compared on all rows, or on 6,000 of them
 _LEAST_OUT_OF_SAMPLE = 200  # rows, at least, from which a promise is made
 _LOST = 1e-9  # of the objective, by which rounding of alpha may move it: a thousandth of a gap that is said
@@ -139,7 +140,8 @@ def choose_kernel(
     if isinstance(best.standard, RowSpan):  # its coordinates mix the columns, so half an entry means nothing
         choices = replace(choices, shapes=SHAPES[:1])
     phase("comparing learned metrics on held-out rows")
-    tried, place = [], 0  # the place of the best so far
+    tried: list[tuple[Compared, MetricComparison]] = []
+    place = 0  # of the best so far
     for compared in kinds:
         compared = _on_all_rows(problem if n <= DECOMPOSED else part, compared, choices.beta)
         rows, beta = replace(compared.problem, X=compared.rows, statistics=None), compared.candidate.beta
@@ -151,7 +153,7 @@ def choose_kernel(
             place = len(tried) - 1
     table.sort(key=lambda candidate: candidate is not kinds[place].candidate)  # it first, the others in their order
     best, comparison = tried[place]
-    selection = comparison.selection()
+    selection = comparison.selection(_n_learned(problem) == n)
     if n > DECOMPOSED:
         selection = replace(selection, rows=few[selection.rows], folds=())
     return best, table, selection
@@ -178,31 +180,32 @@ def _few(
     """Train by a Cholesky factor, or by eigenvectors where beta is too small for one."""
     n = problem.X.shape[0]
     weights = np.ones(n) if problem.weights is None else problem.weights
-    learns = selection is not None and selection.n_iter > 0
-    if table[0].n_rows < n and not learns:  # it was compared on fewer
-        phase(f"comparing betas on {n:,} rows")
-        best, outputs, left = beta_of_all_rows(problem, best, choices.beta)
-        table = [best.candidate, *table]
-    elif selection is not None and learns and len(selection.rows) == n:  # all rows are predicted as they were held out
-        outputs, left = np.empty_like(problem.targets), np.empty(n)
-    else:
-        outputs, left = left_out_rows(best, best.candidate.beta)
-    kernel, metric, beta, out_of_sample = best.kernel, None, best.candidate.beta, np.ones(n, dtype=bool)
-    learned, reason = None, "one Cholesky factorization for each beta"
-    if learns and selection is not None:
-        learned = learned_gates(kernel, best.rows, problem, beta, choices, np.arange(n), selection)
+    metric, out_of_sample = None, np.ones(n, dtype=bool)
+    if selection is not None and selection.n_iter:
+        seen = np.sort(spread_rows(n, _n_learned(problem)))
+        learned = learned_gates(best.kernel, best.rows, problem, best.candidate.beta, choices, seen, selection)
         kernel, metric, beta = learned.kernel, learned.metric, learned.beta
-        alpha, _ = KernelRidge(kernel(best.rows), problem.weights).fit(problem.targets, n * beta)
-        reason = "one Cholesky factorization, with the learned gates"
-        # rows that were not held out are predicted as before learning
-        out_of_sample = np.zeros(n, dtype=bool)
-        out_of_sample[selection.rows], outputs[selection.rows] = True, selection.predictions
+        belongs = outer_parts(np.asarray(kernel.gated(best.rows), dtype=np.float64), problem.targets, None, n)[1]
+        unseen = np.flatnonzero(~np.isin(belongs, belongs[seen]))
+        fit = left_out_fit(replace(best, kernel=kernel), beta, unseen)
+        if len(unseen):
+            fold = Fold(kernel, seen, unseen)
+            selection = replace(selection, rows=unseen, predictions=fit.outputs, left=fit.left, folds=(fold,))
+        # rows that the gates were learned from are fitted: leave-one-out with these gates would say too much
+        outputs, left = problem.targets - n * beta * fit.alpha / weights[:, None], np.ones(n)
+        outputs[selection.rows], out_of_sample = selection.predictions, np.zeros(n, dtype=bool)
         left[selection.rows] = 1.0 if selection.left is None else selection.left
+        out_of_sample[selection.rows] = True
+        reason = "one Cholesky factorization, with the learned gates"
     else:
-        ridge = KernelRidge(kernel(best.rows), problem.weights)
-        if n * beta < ridge.least:
-            reason = "every beta by one eigendecomposition"
-        alpha, _ = best.loo.fit(beta) if n * beta < ridge.least else ridge.fit(problem.targets, n * beta)
+        if table[0].n_rows < n:  # it was compared on fewer
+            phase(f"comparing betas on {n:,} rows")
+            best, fit = beta_of_all_rows(problem, best, choices.beta)
+            table = [best.candidate, *table]
+        else:
+            fit = left_out_fit(best, best.candidate.beta)
+        kernel, beta, outputs, left = best.kernel, best.candidate.beta, fit.outputs, fit.left
+        reason = "one Cholesky factorization for each beta" if fit.by_factor else "every beta by one eigendecomposition"
     diagonal, tiles = kernel.diagonal(best.rows), KernelTiles(kernel, best.rows)
 
     def judged_by_products(alpha: Array) -> tuple[Array, Judged]:
@@ -210,12 +213,11 @@ def _few(
         alpha = alpha - alpha.mean(axis=0)
         return alpha, judge(tiles.multiply(alpha), alpha, problem.targets, weights, beta, diagonal)
 
-    alpha, judged = judged_by_products(alpha)
+    alpha, judged = judged_by_products(fit.alpha)
     if beta * rounding_of_form(diagonal, alpha).sum() > _LOST * judged.objective:
         # the residual over beta in the null space of K is most of alpha, and K alpha is the rounding of it
         bound = judged.bound
-        loo = best.loo if learned is None else LeaveOneOut(kernel(best.rows), problem.targets, problem.weights)
-        alpha, judged = judged_by_products(loo.fit(beta, _NULL)[0])
+        alpha, judged = judged_by_products(replace(best, kernel=kernel).loo.fit(beta, _NULL)[0])
         judged = judged._replace(bound=bound)
     zero = null_value(problem.targets, weights)
     end, gap = judged.objective, max(judged.objective - judged.bound.value, 0.0)
@@ -245,19 +247,20 @@ def _few(
     )
 
 
-def left_out_rows(compared: Compared, beta: float) -> tuple[Array, Array]:
-    """Return what each row is predicted to be without it (n, C), and 1 - H of it (n,), 1 if it has a group."""
-    problem, n = compared.problem, len(compared.rows)
-    betas = compare_betas(problem, KernelRidge(compared.kernel(compared.rows), problem.weights), beta, only=True)
-    if betas is not None:
-        return betas.outputs, betas.left
-    return compared.loo.predictions(np.array([beta]))[0], compared.loo.left(
-        beta
-    ) if problem.groups is None else np.ones(n)
+def left_out_fit(compared: Compared, beta: float, rows: NDArray[np.intp] | None = None) -> LeftOutFit:
+    """Return the fit of a kernel, and what some rows, or all, are predicted to be without each, or its group."""
+    problem, every = compared.problem, np.arange(len(compared.rows))
+    n, rows = len(every), every if rows is None else rows
+    ridge = KernelRidge(compared.kernel(compared.rows), problem.weights)
+    if n * beta >= ridge.least:
+        return ridge.left_out(problem.targets, n * beta, rows, every if problem.groups is None else problem.groups)
+    loo = compared.loo
+    left = loo.left(beta) if problem.groups is None else np.ones(n)
+    return LeftOutFit(loo.predictions(np.array([beta]))[0][rows], left[rows], loo.fit(beta)[0], by_factor=False)
 
 
-def beta_of_all_rows(problem: Problem, few: Compared, beta: float | None) -> tuple[Compared, Array, Array]:
-    """Return a candidate that was compared on few rows for all of them, and what `left_out_rows` does.
+def beta_of_all_rows(problem: Problem, few: Compared, beta: float | None) -> tuple[Compared, LeftOutFit]:
+    """Return a candidate that was compared on few rows for all of them, and its fit.
 
     Its beta is the best of those beside the one that the few rows found, each by one factorization. Where one would be
     too small for that, all are compared by an eigendecomposition.
@@ -267,9 +270,18 @@ def beta_of_all_rows(problem: Problem, few: Compared, beta: float | None) -> tup
     betas = compare_betas(problem, ridge, compared.candidate.beta, only=beta is not None)
     if betas is None:
         best = compare(problem, *kernel_parameters(compared.candidate), beta=beta)
-        return best, *left_out_rows(best, best.candidate.beta)
+        return best, left_out_fit(best, best.candidate.beta)
     candidate = compared.candidate._replace(beta=betas.beta, mean_loss=betas.score)
-    return replace(compared, candidate=candidate), betas.outputs, betas.left
+    return replace(compared, candidate=candidate), betas.fit
+
+
+def _n_learned(problem: Problem) -> int:
+    """Return from how many rows gates are learned: beyond 2,000 others are left that say how good these are.
+
+    Of groups all, as rows of one group say nothing of each other.
+    """
+    n = len(problem.targets)
+    return n if n <= LEARNED or problem.groups is not None else min(LEARNED, n - _UNSEEN)
 
 
 def _is_short(choices: Choices, began: float) -> bool:
@@ -293,7 +305,7 @@ def _many(
     n, chosen = problem.X.shape[0], best.candidate
     standard, rows, kernel = problem.kernel_rows(*kernel_parameters(chosen))
     beta = beta_for(chosen, n) if choices.beta is None else choices.beta
-    few = np.sort(spread_rows(n, _LEARNED))
+    few = np.sort(spread_rows(n, LEARNED))
     if _is_short(choices, began):
         selection = None
     metric, unlearned = None, np.ones(n, dtype=bool)
@@ -328,7 +340,7 @@ def _many(
             outputs[selection.rows], out_of_sample[selection.rows] = selection.predictions, True
             left[selection.rows] = 1.0 if selection.left is None else selection.left
         else:
-            outputs[compared], left[compared] = left_out_rows(best, chosen.beta)
+            outputs[compared], left[compared] = left_out_fit(best, chosen.beta)[:2]
             out_of_sample[compared] = True
     landmarks = solution.way == "landmarks"
     zero = null_value(problem.targets, np.ones(n) if problem.weights is None else problem.weights)
@@ -361,7 +373,7 @@ def _many(
 def _beta_of_part(problem: Problem, rows: Array, kernel: GateKernel, near: float) -> float:
     """Return beta by leave-one-out on 2,000 rows, none of which the metric was learned from if there are 4,000."""
     n = len(rows)
-    some = np.sort(spread_rows(n, n)[-_LEARNED:])
+    some = np.sort(spread_rows(n, n)[-LEARNED:])
     part = problem.take(some)
     ridge = KernelRidge(kernel(rows[some]), part.weights, single=True)
     betas = compare_betas(part, ridge, near * n / len(some))

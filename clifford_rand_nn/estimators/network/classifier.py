@@ -32,7 +32,7 @@ from clifford_rand_nn.kernel_network.candidates import Compared
 from clifford_rand_nn.kernel_network.leave_one_out import predictive_variances
 from clifford_rand_nn.kernel_network.metric_selection import wrong_class, wrong_label
 from clifford_rand_nn.kernel_network.newton_path import CURVATURE, seconds
-from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED, left_out_rows
+from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED, left_out_fit
 from clifford_rand_nn.scores import AccuracyMixin
 
 _FITS = (6, 6), (18, 5)  # of the logistic loss, and those of them that leave rows out; on learned gates
@@ -207,7 +207,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
             return left
         fit, beta, variance = chosen.fit, CURVATURE * chosen.fit.beta, None
         if own is None and self.metric_ is None:
-            share = left_out_rows(compared, beta)[1]
+            share = left_out_fit(compared, beta).left
             w = np.ones(len(share)) if compared.problem.weights is None else compared.problem.weights
             variances = predictive_variances(share, len(share) * beta / w)
             variance = left.unique.left_out_variance(variances, share)[labeled.first][labeled.of]

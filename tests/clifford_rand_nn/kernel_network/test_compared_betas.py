@@ -78,7 +78,7 @@ def test_the_spread_of_equal_rows_is_one(n):
 @pytest.mark.parametrize("off", [1e-5, 1e-3, 1.0, 100.0, 1e3, 1e5, 1e9])
 def test_beta_of_many_rows_is_the_best_of_some_wherever_the_search_begins(off, monkeypatch):
     """Of learned gates that of the candidate says little: on 20,000 rows the best was 70 times as large."""
-    monkeypatch.setattr("clifford_rand_nn.kernel_network.training._LEARNED", 60)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.LEARNED", 60)
     rows, targets = make_friedman1(600, noise=6.0, random_state=0)
     problem = Problem(rows, targets[:, None])
     _, standardized, kernel = problem.kernel_rows("column", 1.0)

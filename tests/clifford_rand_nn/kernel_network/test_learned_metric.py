@@ -181,7 +181,9 @@ def test_what_is_left_out_is_what_refits_without_it_say(weighted):
     w = np.random.default_rng(1).uniform(0.3, 2, len(X)) if weighted else np.ones(len(X))
     K, rows = GateKernel(1.0)(X), np.arange(3, 27)
     belongs = np.where(np.arange(30) < 15, np.arange(30) // 3, np.arange(30))
-    found, left = KernelRidge(K, w if weighted else None).left_out(Y, 0.3, rows, belongs)
+    ridge = KernelRidge(K, w if weighted else None)
+    found, left, alpha, _ = ridge.left_out(Y, 0.3, rows, belongs)
+    np.testing.assert_allclose(alpha, ridge.fit(Y, 0.3)[0], rtol=1e-9)
     for row, mine in zip(rows, found, strict=True):
         kept = np.flatnonzero(belongs != belongs[row])
         alpha, t = KernelRidge(K[np.ix_(kept, kept)], w[kept]).fit(Y[kept], 0.3)

@@ -28,7 +28,7 @@ from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.large_n.rows import solve_many
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, Standardization
-from clifford_rand_nn.kernel_network.training import Choices, beta_of_all_rows, choose_kernel, left_out_rows
+from clifford_rand_nn.kernel_network.training import Choices, beta_of_all_rows, choose_kernel, left_out_fit
 from clifford_rand_nn.solvers.base import Status
 
 BOTH = [ConvexNetworkClassifier(), ConvexNetworkRegressor()]
@@ -219,9 +219,14 @@ def test_a_factor_leaves_rows_out_as_the_decomposition_does(grouped):
     w, groups = rng.uniform(0.5, 2.0, 60), np.arange(60) // 3 if grouped else None
     compared = compare(Problem(X, y[:, None], w / w.mean(), groups), "column", 1.0)
     beta, loo = compared.candidate.beta, compared.loo
-    outputs, left = left_out_rows(compared, beta)
-    np.testing.assert_allclose(outputs, loo.predictions(np.array([beta]))[0], rtol=1e-8)
-    np.testing.assert_allclose(left, np.ones(60) if grouped else loo.left(beta), rtol=1e-8)
+    for tried, by_factor in ((beta, True), (1e-14, False)):
+        expected, left = loo.predictions(np.array([tried]))[0], np.ones(60) if grouped else loo.left(tried)
+        for rows in (np.arange(60), np.array([58, 59, 3, 4, 5]), np.arange(0)):
+            fit = left_out_fit(compared, tried, rows)
+            assert fit.by_factor == by_factor
+            np.testing.assert_allclose(fit.outputs, expected[rows], rtol=1e-8)
+            np.testing.assert_allclose(fit.left, left[rows], rtol=1e-8)
+            np.testing.assert_allclose(fit.alpha, loo.fit(tried)[0], rtol=1e-8)
 
 
 @pytest.mark.parametrize("off", [0.01, 1.0, 300.0])
@@ -273,7 +278,7 @@ def test_beta_of_all_rows_is_the_best_of_those_around_the_beta_of_some(kind):
     )
     some = compare(problem.take(np.arange(0, 160, 2)), "column", 1.0)
     some = replace(some, candidate=some.candidate._replace(beta=20 * some.candidate.beta))
-    best, outputs, left = beta_of_all_rows(problem, some, None)
+    best, (outputs, left, _, _) = beta_of_all_rows(problem, some, None)
     betas = best.candidate.beta * 3.0 ** np.arange(-6, 7)
     scores = problem.score(best.loo.errors(betas))
     assert (scores * (1 - candidates._FLAT) ** np.arange(13)).argmin() == 6  # a third of beta has to gain
@@ -282,8 +287,8 @@ def test_beta_of_all_rows_is_the_best_of_those_around_the_beta_of_some(kind):
     if kind != "groups":
         np.testing.assert_allclose(left, best.loo.left(best.candidate.beta), rtol=1e-8)
     assert beta_of_all_rows(problem, some, 0.5)[0].candidate.beta == 0.5
-    least, outputs, _ = beta_of_all_rows(problem, some, 1e-13)  # too small for a factor
-    np.testing.assert_array_equal(outputs, least.loo.predictions(np.array([1e-13]))[0])
+    least, fit = beta_of_all_rows(problem, some, 1e-13)  # too small for a factor
+    np.testing.assert_array_equal(fit.outputs, least.loo.predictions(np.array([1e-13]))[0])
 
 
 def test_candidates_are_compared_on_half_of_the_rows(monkeypatch):
