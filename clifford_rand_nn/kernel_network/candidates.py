@@ -23,7 +23,8 @@ from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, S
 # Of fewer rows each is a knot of the map by which leave-one-out judges it, which promises too much: with 24 rows of
 # three classes the accuracy on new rows fell from .59 to .54.
 _FEWEST_RANKS = 64
-_SCREENED = 500  # rows, at least, on which candidates are compared
+SCREENED = 500  # rows on which all candidates are compared
+FINALISTS, _CLOSE = 2, 1.05  # of each kind of gates, with so much of its least score, are compared on more rows
 _CONSTANT = 64.0  # roundings of the largest target of an output: a range below is none
 
 
@@ -340,12 +341,12 @@ def least_by_steps(value: Callable[[int], float], start: int, within: range) -> 
 
 
 def screened_rows(n: int) -> int:
-    """Return on how many rows all candidates are compared where n are fitted.
+    """Return on how many rows the best candidates are compared where n are fitted.
 
     With 500 rows networks for tables of up to 1300 rows are as accurate as with 1000. Of tables of 3000 rows and more
     they lost up to 1.5 points of accuracy, and there the comparison takes a smaller share of the time.
     """
-    return max(_SCREENED, n // 2)
+    return max(SCREENED, n // 2)
 
 
 def choose(
@@ -359,31 +360,52 @@ def choose(
     """Compare scalings with the first constant feature, constant features with the best scaling, and steps with both.
 
     Of steps the weights are compared first, then decays with the best weight, then weights with the best decay. This is
-    done with `screened_rows`, spread as by chance: a factor takes time as the cube of the rows.
+    done with 500 rows, spread as by chance: a factor takes time as the cube of the rows. The best of each kind are
+    compared again with `screened_rows`, if these are more.
 
     Returns the best of those without steps, with gates in single columns and with gates in boxes, and all that was
-    compared, best first. Ranks are known of columns of 64 rows and more, dense and not wide; the scaling "rank" is
-    compared where one of them has three values.
+    compared, best first, those with most rows first. Ranks are known of columns of 64 rows and more, dense and not
+    wide; the scaling "rank" is compared where one of them has three values.
     """
     n = len(problem.targets)
-    m = screened_rows(n if n_rows is None else n_rows)
-    if n <= m:
-        return _compare_all(problem, beta, scalings, steps, until)
-    part = problem.take(np.sort(spread_rows(n, m)))
-    return _compare_all(part, None if beta is None else beta * n / m, scalings, steps, until)
+    m = min(n, screened_rows(n if n_rows is None else n_rows))
+    few = min(m, SCREENED)
+
+    def some(k: int) -> tuple[Problem, float | None]:
+        part = problem if k == n else problem.take(np.sort(spread_rows(n, k)))
+        return part, None if beta is None else beta * n / k
+
+    compared = _compare_all(*some(few), scalings, steps, until)
+    finalists = [
+        result for kind in _kinds(compared) for result in kind[:FINALISTS] if _loss(result) <= _CLOSE * _loss(kind[0])
+    ]
+    table = [result.candidate for result in compared]
+    if few < m:
+        part, own = some(m)
+        compared = of_each(
+            lambda best: compare(part, *kernel_parameters(best.candidate), beta=own, near=best), finalists
+        )
+        compared.sort(key=_loss)
+        table = [result.candidate for result in compared] + table
+    return [kind[0] for kind in _kinds(compared)], table
+
+
+def _kinds(compared: list[Compared]) -> list[list[Compared]]:
+    """Return candidates by their gates, without steps, in single columns or in boxes, in the order of the best."""
+    kinds: dict[tuple[bool, bool], list[Compared]] = {}
+    for result in compared:  # the first of equal scores is the simplest
+        kinds.setdefault((result.candidate.steps > 0, result.candidate.decay > 0), []).append(result)
+    return list(kinds.values())
 
 
 def _compare_all(
     problem: Problem, beta: float | None, scalings: tuple[str, ...], steps: bool, until: float | None
-) -> tuple[list[Compared], list[Candidate]]:
-    """Do what `choose` does with all rows of a problem."""
+) -> list[Compared]:
+    """Return all that `choose` compares on a few rows, best first."""
     knows_ranks = not (issparse(problem.X) or is_wide(*problem.X.shape) or len(problem.targets) < _FEWEST_RANKS)
     if not (knows_ranks and _has_three_values(problem.X)):
         scalings = tuple(scaling for scaling in scalings if scaling != "rank")
-    n, start = len(problem.targets), None
-    if n > _SCREENED and beta is None:  # a beta to begin with, by an eigendecomposition of fewer rows
-        start = compare(problem.take(np.sort(spread_rows(n, _SCREENED))), scalings[0], BIASES[0])
-    first = compare(problem, scalings[0], BIASES[0], beta=beta, near=start)
+    first = compare(problem, scalings[0], BIASES[0], beta=beta)
     compared = [first]
     compared += of_each(lambda scaling: compare(problem, scaling, BIASES[0], beta=beta, near=first), scalings[1:])
     near = min(compared, key=_loss)
@@ -404,10 +426,7 @@ def _compare_all(
             if _has_time(until):
                 compare_steps([(again, decay) for again in STEPS if again != weight])
     compared.sort(key=_loss)
-    best: dict[tuple[bool, bool], Compared] = {}
-    for result in compared:  # the first of equal scores is the simplest
-        best.setdefault((result.candidate.steps > 0, result.candidate.decay > 0), result)
-    return list(best.values()), [result.candidate for result in compared]
+    return compared
 
 
 def _has_time(until: float | None) -> bool:

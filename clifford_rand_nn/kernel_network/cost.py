@@ -2,7 +2,7 @@
 
 from clifford_rand._threads import cpu_count
 from clifford_rand_nn.cost import Estimate, machine_speed, slowdown
-from clifford_rand_nn.kernel_network.candidates import BIASES, DECAYS, STEPS, screened_rows
+from clifford_rand_nn.kernel_network.candidates import BIASES, DECAYS, FINALISTS, SCREENED, STEPS, screened_rows
 from clifford_rand_nn.kernel_network.large_n.rows import choose
 from clifford_rand_nn.kernel_network.metric_frame import FOLDS, HELD_OUT, THIRDS
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, by_products
@@ -63,10 +63,12 @@ def network_costs(
     others = len(BIASES) - 1 + steps
     kinds = 3 if steps else 1  # of gates: all but one of them have levels
     some = min(m, screened_rows(n))
-    selection = _compared(some, width, outputs, 1, 0)
+    first = min(some, SCREENED)
+    selection = _compared(first, width, outputs, 1, 0)
     others += len(SCALINGS) - 1
-    factors = _INVERSES * (2 * _FACTOR * some**3 + some * some * _OUTPUT * outputs)
-    selection += others * _seconds(_kernel(some, width, steps / others) + factors + _OVERHEAD, others)
+    for rows, compared in ((first, others), (some, kinds * FINALISTS if some > first else 0)):
+        factors = _INVERSES * (2 * _FACTOR * rows**3 + rows * rows * _OUTPUT * outputs)
+        selection += compared * _seconds(_kernel(rows, width, steps / others) + factors + _OVERHEAD, compared)
     parts = {"selection": Estimate(selection, 8.0 * (2 + 3 * min(cpu_count(), others)) * some * some)}
     if finite:
         few = float(min(n, _SEARCHED))

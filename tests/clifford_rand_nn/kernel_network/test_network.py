@@ -23,10 +23,12 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.kernel_network import candidates
-from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare
+from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare, kernel_parameters
 from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
+from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.large_n.rows import solve_many
+from clifford_rand_nn.kernel_network.metric_frame import learn_frame
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, Standardization
 from clifford_rand_nn.kernel_network.training import Choices, beta_of_all_rows, choose_kernel, left_out_fit
 from clifford_rand_nn.solvers.base import Status
@@ -185,7 +187,7 @@ def test_more_rows_than_are_compared(monkeypatch):
 @pytest.mark.parametrize("iterations", [0, 3])
 def test_beta_is_compared_again_on_all_rows_of_which_some_were_compared(iterations, monkeypatch):
     """Where no metric is learned, or none is selected: targets are lengths, for which no direction matters more."""
-    monkeypatch.setattr(candidates, "_SCREENED", 100)
+    monkeypatch.setattr(candidates, "SCREENED", 100)
     X = np.random.default_rng(0).standard_normal((150, 3))
     y = np.linalg.norm(X, axis=1) + 0.3 * np.random.default_rng(1).standard_normal(150)
     model = ConvexNetworkRegressor(max_metric_iter=iterations).fit(X, y)
@@ -292,7 +294,7 @@ def test_beta_of_all_rows_is_the_best_of_those_around_the_beta_of_some(kind):
 
 
 def test_candidates_are_compared_on_half_of_the_rows(monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.kernel_network.candidates._SCREENED", 100)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.candidates.SCREENED", 100)
     X, y = make_friedman1(104, noise=1.0, random_state=0)
     problem = Problem(X, y[:, None])
     kinds, table = choose(problem)
@@ -300,12 +302,68 @@ def test_candidates_are_compared_on_half_of_the_rows(monkeypatch):
     assert [candidate.mean_loss for candidate in table] == sorted(candidate.mean_loss for candidate in table)
     assert kinds[0].candidate is table[0]
     assert {(kind.candidate.steps > 0, kind.candidate.decay > 0) for kind in kinds} == {(0, 0), (1, 0), (1, 1)}
-    assert {candidate.n_rows for candidate in choose(problem, 0.01, n_rows=208)[1]} == {104}
     given = choose(problem, 0.01)[1]
     assert {candidate.beta * candidate.n_rows for candidate in given} == {0.01 * 104}
     late, compared = choose(problem, until=0.0)  # without steps
     assert len(late) == 1
     assert not any(candidate.steps for candidate in compared)
+
+
+@pytest.mark.parametrize("beta", [None, 0.01])
+def test_the_best_candidates_of_few_rows_are_compared_on_more(beta, monkeypatch):
+    monkeypatch.setattr(candidates, "SCREENED", 100)
+    X, y = make_friedman1(150, noise=1.0, random_state=0)
+    problem = Problem(X, y[:, None])
+    few = choose(problem, beta)[1]
+    kinds, table = choose(problem, beta, n_rows=300)
+    again = [candidate for candidate in table if candidate.n_rows == 150]
+    assert table == again + few
+    assert [candidate.mean_loss for candidate in again] == sorted(candidate.mean_loss for candidate in again)
+    assert {(kind.candidate.steps > 0, kind.candidate.decay > 0) for kind in kinds} == {(0, 0), (1, 0), (1, 1)}
+    for kind in kinds:
+        assert kind.candidate in again
+        alike = [kernel_parameters(candidate) for candidate in few if same_gates(candidate, kind.candidate)]
+        own = [kernel_parameters(candidate) for candidate in again if same_gates(candidate, kind.candidate)]
+        assert set(own) <= set(alike[:2])
+        assert alike[0] in own
+        expected = compare(problem, *kernel_parameters(kind.candidate), beta=beta).candidate
+        assert kind.candidate.mean_loss == pytest.approx(expected.mean_loss, rel=5e-3)
+    assert beta is None or {candidate.beta for candidate in again} == {beta}
+
+
+def same_gates(first, second):
+    return (first.steps > 0, first.decay > 0) == (second.steps > 0, second.decay > 0)
+
+
+@pytest.mark.parametrize("kind", ["squared", "quantile", "grouped"])
+def test_gates_of_many_rows_are_judged_by_rows_that_they_have_not_seen(kind, monkeypatch):
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training.LEARNED", 120)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.training._UNSEEN", 40)
+    learned_from = []
+    monkeypatch.setattr(
+        "clifford_rand_nn.kernel_network.training.learn_frame",
+        lambda kernel, X, *a, **k: learned_from.append(X) or learn_frame(kernel, X, *a, **k),
+    )
+    X, y = make_friedman1(150, noise=1.0, random_state=0)
+    groups = np.arange(150) // 2 if kind == "grouped" else None
+    model = ConvexNetworkRegressor(loss="quantile" if kind == "quantile" else "squared").fit(X, y, groups=groups)
+    (seen,), rows = learned_from, model.network_.rows
+    assert len(seen) == (150 if kind == "grouped" else 110)
+    if kind == "grouped":
+        return
+    unseen = ~(rows[:, None] == seen).all(axis=2).any(axis=1)
+    own = model.support_  # the sample that each row of the network is
+    np.testing.assert_array_equal(model.loo_mask_[own], unseen)
+    assert unseen.sum() == 40
+    assert len(model.metric_selection_.folds) == 1
+    if kind == "squared":
+        for row in np.flatnonzero(unseen)[:5]:  # by fits to all others, with the gates and nβ of the fit
+            kept = np.delete(np.arange(150), row)
+            alpha, t = KernelRidge(model.network_.kernel(rows[kept])).fit(y[own[kept], None], 150 * model.beta_)
+            prediction = (model.network_.kernel(rows[[row]], rows[kept]) @ alpha + t).item()
+            assert model.loo_predictions_[own[row]] == pytest.approx(prediction, rel=1e-8)
+        seen = own[~unseen]
+        np.testing.assert_allclose(model.loo_predictions_[seen], model.predict(X[seen]), rtol=1e-8)
 
 
 def test_metrics_are_compared_on_all_rows_with_the_beta_of_so_many():
