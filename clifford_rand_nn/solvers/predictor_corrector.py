@@ -179,9 +179,9 @@ class LossTerm:
         self.q = self.rest - (self.sign * self.c).sum(axis=0)
         return np.asarray(self.W * self.q)
 
-    def set_direction(self, df: Array) -> None:
-        """Set the direction of theta and the multipliers that follows from df."""
-        self.dtheta = self.W * (self.q - df)
+    def set_direction(self, df: Array, dtheta: Array | None = None) -> None:
+        """Set the direction of theta, unless it is known, and of the multipliers that follows from df."""
+        self.dtheta = self.W * (self.q - df) if dtheta is None else dtheta
         self.dp = self.c + self.p * self.sign * self.dtheta / self.slack
 
     def limit(self) -> float:

@@ -138,7 +138,7 @@ class NewtonStep:
         shift = state.f - state.image / self._radius
         new = self._full(state.f + term.q, shift, _Model(term.theta, 1 / term.W), False)
         theta, image, f = new.theta - state.theta, new.image - state.image, new.f - state.f
-        term.set_direction(f)
+        term.set_direction(f, new.theta - term.theta)
         size = min(1.0, _TO_BOUNDARY * term.limit())
         term.advance(size)
         theta, image, f = state.theta + size * theta, state.image + size * image, state.f + size * f

@@ -243,3 +243,16 @@ def test_what_is_not_there_is_refused_in_one_sentence(tmp_path):
     np.save(tmp_path / "y-00000.npy", y)
     with pytest.raises(ArgumentError, match="'squared' with shards"):
         ConvexNetworkRegressor(loss="poisson").fit(Shards(tmp_path))
+
+
+@pytest.mark.parametrize("d", [3, 4])
+@pytest.mark.parametrize("quantile", [0.1, 0.5])
+def test_a_quantile_that_interpolates_reaches_its_tolerance(d, quantile):
+    """The dual point is some 1e-8 of its bounds; as curvature times a change of predictions it had no digits left."""
+    rng = np.random.default_rng(d)
+    X = rng.standard_normal((40, d))
+    y = np.abs(X[:, 0]) + 0.3 * rng.standard_normal(40)
+    result = ConvexNetworkRegressor(loss="quantile", quantile=quantile, beta=1e-9, max_metric_iter=0).fit(X, y).result_
+    assert result.converged
+    assert result.relative_gap <= 1e-6
+    assert result.objective < 1e-6
