@@ -34,7 +34,7 @@ def run(*arguments, code=0):
     return result
 
 
-QUICK = ("--data", ".", "--out", "out", "--seeds", 2, "--size", 50, "--method", "logistic", "--method", "lasso")
+QUICK = ("--data", ".", "--out", "out", "--seeds", 2, "--size", 30, "--method", "logistic", "--method", "lasso")
 
 
 def test_accuracy_from_the_command_line_and_again(folder):
@@ -43,7 +43,7 @@ def test_accuracy_from_the_command_line_and_again(folder):
     assert "wrote out/accuracy.png" in out.splitlines()
     found = read_rows("out/accuracy.csv")
     assert [(row["set"], row["n"], row["seed"], row["method"]) for row in found] == [
-        ("second", "50", seed, method) for seed in "01" for method in ("logistic", "lasso")
+        ("second", "30", seed, method) for seed in "01" for method in ("logistic", "lasso")
     ]
     command = (folder / "out" / "accuracy.txt").read_text().splitlines()[0].removeprefix("command: ")
     words = shlex.split(command)

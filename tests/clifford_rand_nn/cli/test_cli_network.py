@@ -52,6 +52,7 @@ def printed_facts(monkeypatch, *arguments):
     return run("fit", *arguments).stdout, *shown
 
 
+@pytest.mark.slow
 def test_classes_without_an_option(folder, monkeypatch):
     out, facts = printed_facts(monkeypatch, "kind.csv", "--test", "kind-test.csv", "--out", "m.npz")
     assert out.splitlines()[:2] == ["target: kind; else give --target", "classification: the target is text, 3 classes"]

@@ -79,7 +79,13 @@ def test_score_of_a_regression_is_weighted(folder):
     assert facts["train"]["r2"] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("model", ["gated --solver kernel", "gated --solver fista", "relu"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "gated --solver kernel",
+        *(pytest.param(model, marks=pytest.mark.slow) for model in ("gated --solver fista", "relu")),
+    ],
+)
 def test_a_whole_weight_is_so_many_copies_of_a_row(folder, model):
     options = ("--no-compare --gates exhaustive --bias none --beta 0.02 --loss logistic --model", model)
     rows = TABLE[["a", "b", "kind"]]

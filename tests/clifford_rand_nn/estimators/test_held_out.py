@@ -251,20 +251,21 @@ def test_the_least_loss_is_chosen_of_those_with_about_the_fewest_wrong_labels(la
 
 
 def test_where_beta_is_chosen_the_loss_is_logistic_and_a_linear_model_stands_beside_the_gates():
-    model = GatedReLUClassifier(n_gates=3, random_state=0).fit(X, LABELS)
+    rows, labels = X[::2], LABELS[::2]
+    model = GatedReLUClassifier(n_gates=3, random_state=0).fit(rows, labels)
     assert model.loss_ == model.certificate_.loss == "logistic"
     assert model.certificate_.scope == "over the 3 sampled patterns and the linear model"
     assert not model.gates_.directions[:, -1].any()
     assert (model.gates_.incident[-1] == -1).all()
     assert (model.gates_.incident[:-1] >= 0).all()
-    given = clone(model).set_params(beta=model.beta_, loss="logistic", linear=True).fit(X, LABELS)
-    np.testing.assert_allclose(given.predict_proba(X), model.predict_proba(X), atol=1e-4)
+    given = clone(model).set_params(beta=model.beta_, loss="logistic", linear=True).fit(rows, labels)
+    np.testing.assert_allclose(given.predict_proba(rows), model.predict_proba(rows), atol=1e-4)
     far = 1e6 * np.random.default_rng(0).standard_normal((20, X.shape[1]))
     assert model.gates_.activations(far)[:, -1].all()
-    number = GatedReLUClassifier(n_gates=3, beta=0.01, random_state=0).fit(X, LABELS)
+    number = GatedReLUClassifier(n_gates=3, beta=0.01, random_state=0).fit(rows, labels)
     assert (number.loss_, len(number.gates_)) == ("squared", 3)
     assert hasattr(number, "predict_proba")
-    ridge = GatedReLUClassifier(n_gates=3, penalty="ridge", random_state=0).fit(X, LABELS)
+    ridge = GatedReLUClassifier(n_gates=3, penalty="ridge", random_state=0).fit(rows, labels)
     assert (ridge.loss_, len(ridge.gates_)) == ("logistic", 3)
 
 

@@ -31,7 +31,8 @@ def test_columns_that_are_drawn_are_of_the_l2_norm_with_linear_models(dense):
     assert found.objective == pytest.approx(dense.result_.objective, rel=1e-9)
 
 
-def test_a_linear_model_is_two_neurons_that_no_rows_span(dense):
+def test_a_linear_model_is_two_neurons_that_no_rows_span():
+    dense = CrossProductLassoRegressor(subsample=100, random_state=0).fit(WIDE, DENSE)
     linear = (dense.spanning_rows_ == -1).all(axis=1)
     assert linear.any()
     assert ((dense.spanning_rows_ >= 0).all(axis=1) | linear).all()

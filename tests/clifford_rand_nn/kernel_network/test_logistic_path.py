@@ -157,8 +157,8 @@ def _set(name):
 
 
 REAL = {"cancer": load_breast_cancer, "wine": load_wine, "iris": load_iris}
-FAST = ["2 2 0.2", "6 2 0.8", "4 3 0.5", "wine"]
-SLOW = ["9 2 0.4", "3 6 0.5", "5 4 0.5", "cancer", "iris"]
+FAST = ["2 2 0.2"]
+SLOW = ["6 2 0.8", "4 3 0.5", "wine", "9 2 0.4", "3 6 0.5", "5 4 0.5", "cancer", "iris"]
 
 
 @pytest.mark.parametrize("name", [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)])

@@ -58,8 +58,8 @@ def test_constant_noise_has_intervals_of_constant_width():
 
 def test_with_learned_gates_and_held_out_rows():
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, (500, 6))
-    y = np.sin(4 * X[:, 0]) + 0.3 * np.exp(1.2 * X[:, 0]) * rng.standard_normal(500)
+    X = rng.uniform(-1, 1, (300, 6))
+    y = np.sin(4 * X[:, 0]) + 0.3 * np.exp(1.2 * X[:, 0]) * rng.standard_normal(300)
     model = ConvexNetworkRegressor().fit(X, y)
     assert model.metric_ is not None
     low, high = model.predict_interval(np.array([[-0.8, 0, 0, 0, 0, 0], [0.8, 0, 0, 0, 0, 0]]))

@@ -82,7 +82,7 @@ def rows_of(frame, y, target="ziel"):
 
 @pytest.fixture(scope="module")
 def classes():
-    rows = rows_of(*made_table(90, True), target=NASTY)
+    rows = rows_of(*made_table(60, True), target=NASTY)
     model = ConvexNetworkClassifier(loss="squared", max_metric_iter=0).fit(rows.X, rows.y)
     facts = collect_facts(model, rows, seconds=0.1)
     return rows, model, facts, report_page(facts, model, rows)

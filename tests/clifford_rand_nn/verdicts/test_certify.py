@@ -111,7 +111,8 @@ def test_networks_with_the_patterns_stay_above_a_bound_over_patterns():
 
 @pytest.mark.parametrize("bias", ["penalized", "free"])
 @pytest.mark.parametrize(
-    ("loss", "penalty"), [("squared", "group_l2"), ("softmax", "group_l2"), ("logistic", "group_l1")]
+    ("loss", "penalty"),
+    [("squared", "group_l2"), pytest.param("softmax", "group_l2", marks=pytest.mark.slow), ("logistic", "group_l1")],
 )
 def test_networks_of_any_width_in_many_columns(loss, penalty, bias):
     """Beside the bound over patterns there is one of all neurons, which descents stay above, and an exact proof."""
