@@ -15,7 +15,7 @@ from clifford_rand_nn.export.program import Value, apply, constant, inverse_leng
 from clifford_rand_nn.kernel_network.arccos import SAME, arc_of_rows
 from clifford_rand_nn.kernel_network.column_distances import add_column_kernel
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
-from clifford_rand_nn.problems.duality import DualBound, relative_gap
+from clifford_rand_nn.problems.duality import DualBound, bound_with_square, relative_gap
 from clifford_rand_nn.solvers.base import Limits, Result, check_memory
 from clifford_rand_nn.solvers.kernel.gram import SummedKernel
 from clifford_rand_nn.solvers.kernel.newton import NewtonStep, State
@@ -77,8 +77,7 @@ class KernelProblem:
         """
         theta = self.datafit.residual(predictions) if theta is None else theta
         theta = self.datafit.dual_point(theta, self.kernel.Q)
-        form = square(theta)
-        return DualBound(self.datafit.dual_value(theta) - form / (2 * self.n**2 * self.beta), theta)
+        return bound_with_square(self.datafit, theta, square(theta) / (2 * self.n**2 * self.beta))
 
     def relative_gap(self, primal: float, dual: float) -> float:
         """(primal - dual) / primal."""

@@ -57,6 +57,24 @@ def dual_bound(
     return DualBound(datafit.dual_value(theta), theta)
 
 
+def bound_with_square(datafit: Datafit, theta: Array, square: float) -> DualBound:
+    r"""Return the dual value :math:`D(s\theta)-s^2q` of a point on the ray of theta, D the terms of the loss.
+
+    As D is concave, :math:`D(s\theta)\ge(1-s)D(0)+sD(\theta)`, and s in [0, 1] maximizes that less :math:`s^2q`. At the
+    optimum s is 1; where rounding of a large residual makes the square dominate, the bound stays at D(0) or above.
+
+    ``theta`` (n, C): meets the equalities. ``square``: q.
+    """
+    value, least = datafit.dual_value(theta), datafit.dual_value(np.zeros_like(theta))
+    s = (value - least) / (2 * square) if square > 0 else 1.0
+    if s < 1:  # not if it is NaN
+        s = max(s, 0.0)
+        theta = s * theta
+        value = datafit.dual_value(theta)
+        square *= s**2
+    return DualBound(value - square, theta)
+
+
 def imbalance(sums: Array, sizes: Array) -> float:
     r"""Return the share :math:`|e|/S` by which entries of one sign, of sum S, are lessened so that sums e vanish."""
     off = np.abs(sums)

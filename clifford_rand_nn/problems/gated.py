@@ -18,6 +18,7 @@ from clifford_rand_nn.problems.duality import (
     DualBound,
     TargetOptions,
     TrainingProblem,
+    bound_with_square,
     dual_bound,
     rounding_of_norm,
     square_above,
@@ -263,8 +264,7 @@ class GatedRidgeProblem(GatedProblem):
         """
         theta = self.datafit.residual(predictions) if theta is None else theta
         theta = self.datafit.dual_point(theta, self.map.Q)
-        charge = (square or self._square)(theta) / (2 * self.n**2 * self.beta)
-        return DualBound(self.datafit.dual_value(theta) - charge, theta)
+        return bound_with_square(self.datafit, theta, (square or self._square)(theta) / (2 * self.n**2 * self.beta))
 
     def _square(self, theta: Array) -> float:
         slopes = self.map.gated_adjoint(theta)

@@ -15,8 +15,8 @@ Solution = TypeVar("Solution")
 SOONEST = 1e-9  # seconds; where no time is left, a solver still judges the point that it begins with
 _LIMITS = ("tol", "max_iter", "max_time", "max_memory", "callback")
 _NO_BOUND = (
-    "no positive lower bound was found. If unpenalized biases alone separate the classes, the infimum 0 of this loss "
-    "is not attained: use fewer gates, bias=False or loss='squared'"
+    "no positive lower bound was found. Bring the columns of X, its rows, and y to similar scales; where unpenalized "
+    "biases alone separate classes, the infimum 0 is not attained: use fewer gates, bias=False or loss='squared'"
 )
 
 

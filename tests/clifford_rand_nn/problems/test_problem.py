@@ -5,9 +5,10 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
+from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.problems.penalties import GroupL2
 from clifford_rand_nn.solvers.fista import Fista
+from clifford_rand_nn.solvers.kernel.newton import KernelNewton
 from support.pairwise import pairwise
 from support.problems import LOSSES, make
 
@@ -169,3 +170,22 @@ def test_errors(change, message):
     arguments = {"X": np.eye(3), "y": [0.0, 1.0, 0.5], "patterns": np.ones((3, 1), bool), "beta": 0.1} | change
     with pytest.raises(ArgumentError, match=message):
         GatedReLUProblem(**arguments)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "log_cosh", "logistic", "squared_hinge"])
+@pytest.mark.parametrize("unit", [1.0, 1e8])
+def test_bounds_of_squared_norms_are_no_less_than_zero_and_exact_at_the_optimum(loss, unit):
+    """Far from it the square of the network of a residual, over n beta, was 1e21 times the objective."""
+    rng = np.random.default_rng(0)
+    X, f = unit * rng.standard_normal((12, 3)), rng.standard_normal((12, 1))
+    y = np.sign(f[:, 0]) if loss in ("logistic", "squared_hinge") else f[:, 0]
+    problem = GatedRidgeProblem(X, y, X @ rng.standard_normal((3, 4)) >= 0, beta=1e-3, loss=loss)
+    best = KernelNewton(tol=1e-9).solve(problem) if unit == 1 else None
+    for predictions in (0 * f, f - 1, 30 * f):
+        bound = problem.dual_bound(predictions)
+        assert bound.value >= 0
+        assert bound.value <= problem.datafit.value(0 * f)
+        if best is not None:
+            assert bound.value <= best.objective
+    if best is not None:
+        assert problem.dual_bound(best.fitted).value == pytest.approx(best.objective, rel=1e-6)
