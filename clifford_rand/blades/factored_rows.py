@@ -6,7 +6,7 @@ import numpy as np
 
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
-from clifford_rand.blades.blocks import Combined, Rows, Stacked, finite_peaks, moderate, product, triangle
+from clifford_rand.blades.blocks import Combined, Rows, Solved, Stacked, finite_peaks, moderate, product, triangle
 from clifford_rand.blades.gram import log_det
 from clifford_rand.blades.rows import LARGEST_GRAM_RTOL, ORDINARY, default_rtol, is_singular
 
@@ -58,11 +58,11 @@ class FactoredRows:
         Where the rows are nearly dependent, T⁻¹ rows are orthonormal to eps times their condition, and have another T.
         """
         T, by_gram = self.factor
-        rows, inverse = self.scaled[0], np.asarray(np.linalg.inv(T), dtype=np.float64)
+        rows = self.scaled[0]
         unit = T / np.linalg.norm(T, axis=1, keepdims=True)
         if by_gram and np.linalg.eigvalsh(unit @ unit.T).min(initial=1.0) >= _GOOD:
-            return rows, inverse
-        rows = Combined(inverse, rows)
+            return rows, np.asarray(np.linalg.inv(T), dtype=np.float64)
+        rows = Solved(T, rows)
         return rows, np.asarray(np.linalg.inv(triangle(rows)[0]), dtype=np.float64)
 
     def log_inner(self, other: "FactoredRows") -> tuple[float, float]:

@@ -163,6 +163,19 @@ def test_what_is_left_of_vectors_near_the_subspace_is_orthogonal_to_it():
         assert (np.linalg.norm(left, axis=1) > size).all()
 
 
+@pytest.mark.parametrize("condition", [1e4, 1e8, 1e12])
+def test_rows_that_nearly_depend_are_in_their_subspace(condition):
+    """The product with an inverse triangle left the third row 1e-16 times the condition outside."""
+    for seed in range(5):
+        X = np.random.default_rng(seed).standard_normal((3, 7))
+        X[1] = X[0] + X[1] / condition
+        A = cr.LargeBlade(X)
+        assert np.abs(A.rejection_of(X)).max() < 1e-14
+        assert A.contains(X).all()
+        Q = A.orthonormal_basis()
+        np.testing.assert_allclose(Q @ Q.T, np.eye(3), atol=1e-14)
+
+
 def test_rows_of_a_file_are_read_in_blocks_and_nothing_is_copied(tmp_path, monkeypatch):
     """Of 8 MiB of float32 on disk less than .5 MiB is held at a time, and a basis goes to disk likewise."""
     monkeypatch.setattr(blocks, "BLOCK", 2**13)
