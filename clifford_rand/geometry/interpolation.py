@@ -44,7 +44,9 @@ def slerp(A: Any, B: Any, t: ArrayLike, /, *, shortest: bool = True) -> Any:
     """
     A, B = _unit(A, "A", "slerp"), _unit(B, "B", "slerp")
     check_same_algebra(A, B, "B", "slerp")
-    s = as_real(t, "t", "slerp")
+    s: Any = as_real(t, "t", "slerp")
+    if type(t) in (int, float):  # a Python number leaves float32 as it is
+        s = float(s)
     return A * (s * _step(A, B, shortest)).exp()  # A exp(t log(~A B))
 
 

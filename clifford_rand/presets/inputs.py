@@ -258,7 +258,7 @@ def plane_directions(normal: Any) -> list[Any]:
     T. Duff et al., "Building an orthonormal basis, revisited", Journal of Computer Graphics Techniques 6, 2017.
     """
     x, y, z = (normal[..., i] for i in range(3))
-    sign = np.where(z < 0, -1, 1)
+    sign = np.where(z < 0, np.int8(-1), np.int8(1))  # which leaves float32 as it is
     a = -1 / (sign + z)
     b = x * y * a
     first = [1 + sign * x * x * a, sign * b, -sign * x]

@@ -132,14 +132,15 @@ def dilator(algebra: Algebra, /, factor: ArrayLike, center: Vectors | None = Non
     array([4., 3.])
     """
     n, _ = model_of(algebra, "dilator")
-    scale = numbers_of(factor, np.dtype(np.float64), "factor", "dilator")
+    middle = None if center is None else coordinates_of(center, n, "center", "dilator")
+    scale = numbers_of(factor, np.dtype(np.float64) if middle is None else middle.dtype, "factor", "dilator")
     if scale.dtype.kind != "f" or (scale <= 0).any():
         raise fail("factor", "dilator", "> 0", factor)
     root = np.sqrt(scale)
-    about = origin(algebra) ^ infinity(algebra)
+    about = (origin(algebra) ^ infinity(algebra)).astype(root.dtype)
     D = algebra.scalar((root + 1 / root) / 2) + about * ((root - 1 / root) / 2)
-    if center is not None:
-        T = translator(algebra, coordinates_of(center, n, "center", "dilator"))
+    if middle is not None:
+        T = translator(algebra, middle)
         D = T * D * ~T
     return D
 
@@ -156,11 +157,11 @@ def inversion(algebra: Algebra, /, center: Vectors, radius: ArrayLike) -> Multiv
     >>> (cga.down(S >> cga.up(alg, [4, 0, 0])).round(12) + 0.0).tolist()  # 2² / 4
     [1.0, 0.0, 0.0]
     """
-    r = numbers_of(radius, np.dtype(np.float64), "radius", "inversion")
-    if (r == 0).any():
-        raise fail("radius", "inversion", "not 0", radius)
     n, null = model_of(algebra, "inversion")
     c = coordinates_of(center, n, "center", "inversion")
+    r = numbers_of(radius, c.dtype, "radius", "inversion")
+    if (r == 0).any():
+        raise fail("radius", "inversion", "not 0", radius)
     unit = np.ones((), dtype=c.dtype)
     return from_parts(algebra, null, c, unit, half_power(c, r, "inversion")) / r
 

@@ -315,4 +315,5 @@ def slide_axis(algebra: Algebra, u: Vectors, /) -> Multivector:
     """
     n = dimension_of(algebra, "slide_axis")
     along = coordinates_of(u, n, "u", "slide_axis")
-    return meet(algebra.e0, algebra.vector(np.concatenate([np.zeros_like(along[..., :1]), along], axis=-1)))
+    e0 = algebra.e0.new(algebra.e0.keys, np.ones(1, dtype=along.dtype))
+    return meet(e0, algebra.vector(np.concatenate([np.zeros_like(along[..., :1]), along], axis=-1)))
