@@ -155,7 +155,8 @@ class AutoSolver(Limits):
     nrP; the times are estimated from n, the rank r, the numbers P of gates and of outputs, the loss, beta and ``tol``.
     The kernel method is `KernelInteriorPoint` for `GatedReLUProblem`, whose thousands of gates otherwise go through
     `GateWorkingSet`, and `KernelNewton` for `GatedRidgeProblem`. If a method of few steps ends by rounding, FISTA goes
-    on from its best point. ``reason`` of the result says what was chosen and why.
+    on from its best point; after `GramNewton` first the kernel method, which keeps more digits, if it is expected to
+    take no longer. ``reason`` of the result says what was chosen and why.
 
     ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. The kernel method takes at most 100
     iterations; ``max_memory=None`` is half of the machine's.
@@ -229,18 +230,25 @@ class AutoSolver(Limits):
         result = solver.solve(problem, start, own)
         if kernel is not None:
             kernel += own[known:]
-        bounded = problem.datafit.loss.has_bounded_curvature
-        if not is_stuck(result) or result.n_iter >= self.max_iter or not bounded:
-            return replace(result, reason=reason)
-        left = self.after(result.seconds, max_iter=self.max_iter - result.n_iter).shared()
-        more: Any = Fista(**left)
-        # with the ridge penalty, only the kernel method has multipliers of the bounds of a loss with linear tails
-        if sums and problem.datafit.loss.even and isinstance(problem, GatedRidgeProblem) and not _is_rounding(problem):
-            more = KernelNewton(**left) if KernelNewton.memory(problem) <= memory_limit(self.max_memory) else more
-        better = _merged(problem, result, more.solve(problem, problem.point(result.coefficients)), self.tol)
-        name = "Newton's method on the sums" if sums else "the kernel method"
-        fallback = "FISTA" if isinstance(more, Fista) else "the kernel method"
-        return replace(better, reason=f"{reason}; {name} stalled by rounding, {fallback} continued")
+        for name, more in self._others(problem, sums):
+            if not is_stuck(result) or result.n_iter >= self.max_iter:
+                break
+            left = self.after(result.seconds, max_iter=min(self.max_iter - result.n_iter, more.max_iter)).shared()
+            again = more(**left).solve(problem, problem.point(result.coefficients))
+            result = _merged(problem, result, again, self.tol)
+            reason += f"; it stalled by rounding, {name} continued"
+        return replace(result, reason=reason)
+
+    def _others(self, problem: GatedTask, sums: bool) -> list[tuple[str, Any]]:
+        """Return what goes on where a method of few steps stalls: after sums over rows the kernel, then FISTA."""
+        if not problem.datafit.loss.has_bounded_curvature:
+            return []
+        others: list[tuple[str, Any]] = [("FISTA", Fista)]
+        kernel, first = _of_few_steps(problem), estimate_fista(problem, self.tol)
+        if sums and kernel.bytes <= memory_limit(self.max_memory) and kernel.seconds <= first.seconds:
+            method = KernelNewton if isinstance(problem, GatedRidgeProblem) else KernelInteriorPoint
+            others.insert(0, ("the kernel method", method))
+        return others
 
 
 def _is_rounding(problem: GatedTask) -> bool:

@@ -40,7 +40,7 @@ _FALL = 1e-3  # this share of it, is slow progress
 _ROUNDED = 4  # for so many steps in a row ends single precision,
 _STALLED = 12  # and for so many the run
 _NEARLY = 10.0  # times the tolerance: a gap from which a step needs no new second derivatives
-_ADVICE = "try a larger tol, or Fista"
+_ADVICE = "try a larger tol, columns and rows of X of similar size, or another solver"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from clifford_rand_nn.solvers.stopping import Watch, handed_over
 P = TypeVar("P", bound=GatedProblem)
 K = TypeVar("K", bound=GatedKernel)
 
-ADVICE = "try a larger tol, or Fista"
+ADVICE = "try a larger tol, columns and rows of X of similar size, or another solver"
 _SMALL = 3e8  # n³ below which a factorization takes some milliseconds, in one thread rather than in two that wait
 
 

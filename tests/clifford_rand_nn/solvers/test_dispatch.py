@@ -120,6 +120,19 @@ def test_first_order_goes_on_where_the_kernel_ends_by_rounding(monkeypatch):
     assert "stopped after 1 iterations" in few.message
 
 
+def test_the_kernel_method_goes_on_where_sums_over_rows_end_by_rounding():
+    """Rows far from 0 with outliers: FISTA did not reach the tolerance in 20,000 iterations."""
+    rng = np.random.default_rng(1)
+    X = 1e4 + 10 * rng.standard_normal((23, 1))
+    X[:3] *= 100
+    y = np.abs(X[:, 0] - 1e4) / 10 + 0.3 * rng.standard_normal(23)
+    y[:3] = rng.standard_normal(3)
+    result = GatedReLURegressor(5, beta=1e-4, random_state=0, tol=1e-6).fit(X, y).result_
+    assert result.status == "optimal"
+    assert result.solver == "gram, kernel"
+    assert "the kernel method continued" in result.reason
+
+
 def test_a_watch_keeps_the_best_point_and_the_best_bound():
     watch = Watch(Limits(tol=1e-9), lambda primal, dual: (primal - dual) / primal)
     for objective, bound in ((3.0, 1.0), (2.0, 0.5), (2.5, 1.5)):
