@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,11 +13,11 @@ TESTS = Path(__file__).parent
 
 
 class Item:
-    def __init__(self, nodeid, *markers):
-        self.nodeid, self.markers = nodeid, markers
+    def __init__(self, nodeid, *markers, kept=()):
+        self.nodeid, self.markers = nodeid, dict.fromkeys(markers, ()) | ({"kept": kept} if kept else {})
 
     def iter_markers(self, name):
-        return iter([name] * (name in self.markers))
+        return iter([SimpleNamespace(args=self.markers[name])] if name in self.markers else [])
 
 
 @pytest.mark.parametrize(("few", "kept"), [(1, "5"), (2, "27"), (3, "158"), (4, "1368"), (20, "0123456789")])
@@ -29,6 +30,13 @@ def test_cases_that_are_kept_are_evenly_spread(few, kept):
 def test_every_function_keeps_a_case_and_marked_cases_do_not_count():
     items = [Item("a.py::one"), *(Item(f"a.py::two[{k}]", *["slow"] * (k % 2)) for k in range(8)), Item("b.py::two[1]")]
     assert [item.nodeid for item in beyond_few(items, 2)] == ["a.py::two[0]", "a.py::two[4]"]
+
+
+@pytest.mark.parametrize(("kept", "later"), [("0", "123"), ("9", "013"), ("", "013")])
+def test_a_mark_names_the_case_that_is_kept(kept, later):
+    items = [Item(f"a.py::one[{k}]", kept=tuple(kept)) for k in range(4)]
+    assert "".join(item.nodeid[-2] for item in beyond_few(items)) == later
+    assert not beyond_few(items[:1])  # a case that is asked for alone runs
 
 
 @pytest.mark.parametrize(

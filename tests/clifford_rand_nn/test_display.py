@@ -28,6 +28,7 @@ def model(request):
     return made.fit(X, Y > 0.5 if hasattr(made, "class_weight") else Y)
 
 
+@pytest.mark.kept("classes")
 def test_every_fitted_attribute_is_shown_in_ten_lines(model):
     for name, value in vars(model).items():
         if name.endswith("_") and not isinstance(value, np.ndarray):

@@ -38,6 +38,7 @@ PATHS = {
 }
 
 
+@pytest.mark.kept("huber")
 @pytest.mark.parametrize("name", PATHS)
 def test_laws_of_the_optimal_value(name):
     """Zero neurons from beta_max on and some right below; p(beta) rises, is concave, and has the penalty as slope."""
@@ -108,6 +109,7 @@ OF_COPIES = {
 }
 
 
+@pytest.mark.kept("all")
 @pytest.mark.parametrize("name", OF_COPIES)
 def test_copies_and_order_of_rows_change_no_bit(name):
     """Solvers see every row once, in an order of its own; before, paths were equal within their gaps only."""
@@ -133,6 +135,7 @@ OFFSET_PATHS = {  # with the norm of their penalty
 }
 
 
+@pytest.mark.kept("gated-squared-100000.0")
 @pairwise({"name": OFFSET_PATHS, "loss": ["squared", "huber"], "offset": [1e5, -1e12]})
 def test_an_offset_of_the_targets_is_one_of_the_intercepts(name, loss, offset):
     (p, path), y = OFFSET_PATHS[name], Y + offset

@@ -120,6 +120,7 @@ PHASES = {
 }
 
 
+@pytest.mark.kept("search")
 @pytest.mark.parametrize("family", PHASES)
 def test_a_fit_names_its_phases_in_order_and_is_the_same(capsys, family):
     model, phases = PHASES[family]

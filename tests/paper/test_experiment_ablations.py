@@ -128,6 +128,7 @@ def test_holm_is_monotone_and_leaves_nan_out():
 # ---------------------------------------------------------------------------------------------------- gate rules
 
 
+@pytest.mark.slow
 def test_gate_rules_run_and_go_on(folder):
     said = []
     options = {"seeds": 2, "sizes": (40,), "methods": ("cross", "opposite"), "say": said.append}

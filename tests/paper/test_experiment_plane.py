@@ -36,6 +36,7 @@ def test_chambers_are_the_patterns_of_directions_all_round(n):
     assert (np.abs(np.stack([np.cos(borders), np.sin(borders)], axis=1) @ X.T).min(axis=1) < 1e-12).all()
 
 
+@pytest.mark.kept("9-cross")
 @pytest.mark.parametrize("sampler", list(SAMPLERS))
 @pytest.mark.parametrize("n", [1, 4, 9])
 def test_visits_have_the_law(sampler, n):

@@ -71,6 +71,7 @@ def test_what_gaps_are_about(fits):
     assert fits["gated-cross", 0].over().endswith(" patterns, no cones")
 
 
+@pytest.mark.slow
 def test_the_paper_s_problem():
     X, y = spiral()
     fit = fit_network("lasso", X, y, 200, 0)

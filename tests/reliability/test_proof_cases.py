@@ -15,6 +15,7 @@ CASES = [
 ]
 
 
+@pytest.mark.kept("case9")
 @pytest.mark.one_seed("stored cases")
 @pytest.mark.parametrize("case", CASES)
 def test_what_was_wrong_is_right(case):

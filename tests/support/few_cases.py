@@ -1,4 +1,4 @@
-"""Few cases of each parametrized test in a run of all: evenly spread, the same ones every time."""
+"""Few cases of each parametrized test in a run of all: the same ones every time, evenly spread or named by a mark."""
 
 FEW = 1  # of each function: 1, 2, 3 take 44, 60, 67 % of the time of all
 
@@ -9,7 +9,14 @@ def beyond_few(items, few=FEW):
     for item in items:
         if not any(item.iter_markers("slow")) and not any(item.iter_markers("smoke")):
             functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    return [item for cases in functions.values() for item in _between(cases, few)]
+    return [item for cases in functions.values() for item in _unnamed(cases) or _between(cases, few)]
+
+
+def _unnamed(cases):
+    """Return the cases other than those that the mark ``kept`` names, none if it names none of them."""
+    kept = {f"[{name}]" for mark in cases[0].iter_markers("kept") for name in mark.args}
+    others = [case for case in cases if not case.nodeid.endswith(tuple(kept))]
+    return others if len(others) < len(cases) else []
 
 
 def _between(cases, few):

@@ -49,6 +49,7 @@ def error(A, B):
     return np.abs((A - B).coefficients).max(axis=-1) / np.abs(B.coefficients).max(axis=-1)
 
 
+@pytest.mark.kept("3")
 @pytest.mark.parametrize("d", [2, 3, 4, 5])
 def test_mixed_batches_in_every_signature(d):
     rng = np.random.default_rng(d)

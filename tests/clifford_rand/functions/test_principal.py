@@ -30,6 +30,7 @@ def is_off_the_cut(A):
     return not ((values.real <= near) & (np.abs(values.imag) <= near)).any()
 
 
+@pytest.mark.kept("(0, 3, 0)")
 @pytest.mark.parametrize("signature", signatures(4)[::2], ids=str)
 def test_laws_on_random_multivectors(signature):
     """Dense and sparse, even, odd and mixed ones; off the negative axis the values are the principal ones, SciPy's."""

@@ -102,6 +102,7 @@ def test_degenerate_situations():
     close(far, 3.0, 1e-6)
 
 
+@pytest.mark.kept("2-True")
 @pytest.mark.parametrize(("n", "null"), [(2, True), (3, False), (4, True)])
 def test_motions_keep_distances_and_dilations_scale_them(n, null):
     alg = CGA[n, null]
@@ -114,6 +115,7 @@ def test_motions_keep_distances_and_dilations_scale_them(n, null):
         close(cga.distance(D >> a, D >> b), 2.5 * apart, 1e-7)
 
 
+@pytest.mark.kept("2-True")
 @pytest.mark.parametrize(("n", "null"), [(n, null) for n in (2, 3, 4) for null in (False, True)])
 def test_angles_against_coordinates(n, null):
     alg = CGA[n, null]

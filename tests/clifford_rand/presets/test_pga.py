@@ -120,6 +120,7 @@ def test_bivectors_turn_their_first_vector_towards_their_second(n):
     close(pga.coordinates(pga.rotor(alg, alg.e12, angles) >> pga.point(alg, X)), Y)
 
 
+@pytest.mark.kept("2")
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
 def test_distance_of_any_two_flats(n):
     alg = ALGEBRAS[n]

@@ -161,6 +161,7 @@ READERS = {"p.csv": read_csv, "p.parquet": pd.read_parquet}
 FITS = [(case, *loss) for loss, cases in LOSSES.items() for case in cases]
 
 
+@pytest.mark.kept("gated ridge-value-huber")
 @pytest.mark.parametrize(
     ("case", "target", "loss"), [*FITS, pytest.param("relu all", "kind", "logistic", marks=pytest.mark.slow)]
 )

@@ -74,6 +74,7 @@ def test_the_fit_without_penalty_does_not_depend_on_units(loss):
             assert np.abs(Q.T @ theta).max() <= 1e-14 * np.linalg.norm(theta)
 
 
+@pytest.mark.kept("0.001-logistic")
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 @pytest.mark.parametrize("beta", [1e-3, 1e-8])
 def test_labels_that_a_network_separates_or_nearly(loss, beta):

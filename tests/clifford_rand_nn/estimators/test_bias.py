@@ -120,6 +120,7 @@ def test_a_bound_for_every_neuron():
     assert lasso.result_.objective == pytest.approx(exact.result_.objective, rel=1e-7)
 
 
+@pytest.mark.kept("relu")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_units_do_not_matter(family):
     s, squared = 37.3, family == "ridge"

@@ -116,6 +116,7 @@ def test_labels_of_other_kinds():
         assert model.predict(X).dtype == labels.dtype
 
 
+@pytest.mark.kept("model2")
 @pytest.mark.parametrize(
     "model",
     [GatedReLURegressor(40, random_state=0), ConvexReLURegressor(8, random_state=0), CrossProductLassoRegressor()],

@@ -50,6 +50,7 @@ def test_time_holds_while_columns_are_made_and_folds_begin(monkeypatch):
     assert len(judged) == 5 * len(model.candidates_) > 5
 
 
+@pytest.mark.kept("gated")
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_the_least_loss_of_held_out_rows_is_chosen(name):
     model = clone(REGRESSORS[name]).fit(X, Y)

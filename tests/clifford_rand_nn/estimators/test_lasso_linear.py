@@ -94,6 +94,7 @@ def test_neurons_of_linear_models_are_those_of_their_gates(bias, p):
         assert np.corrcoef(f, one.predict(X))[0, 1] == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_the_loss_of_two_classes_is_the_logistic_one_where_beta_is_chosen():
     X, y = load_breast_cancer(return_X_y=True)
     X, y = StandardScaler().fit_transform(X)[::9, ::3], y[::9]

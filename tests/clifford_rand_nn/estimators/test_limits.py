@@ -73,6 +73,7 @@ def test_time_iterations_and_memory_end_it_with_the_best_point(name):
             solve(max_memory=100.0)
 
 
+@pytest.mark.kept("majorized")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in NESTED])
 def test_an_interrupt_of_a_step_ends_what_it_is_a_step_of(name, monkeypatch):
@@ -147,6 +148,7 @@ def test_statuses_are_their_texts():
 # ------------------------------------------------------------------------------------------------------ paths
 
 
+@pytest.mark.kept("gated")
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "relu")) for name in PATHS])
 def test_an_interrupt_ends_a_path_with_the_results_so_far(name):
     whole = PATHS[name]()
@@ -193,6 +195,7 @@ def test_the_exact_path_ends_at_its_limits():
     assert len(late) >= 1
 
 
+@pytest.mark.kept("1")
 @pytest.mark.parametrize("k", [1, 2])
 def test_an_interrupt_ends_refinement_with_the_rounds_so_far(k):
     rounds, stop = stop_at(k)

@@ -48,6 +48,7 @@ def test_probabilities_follow_the_outputs_and_are_better_than_the_base_rate(kind
         assert (np.diff(p[np.argsort(outputs), 1]) >= 0).all()
 
 
+@pytest.mark.kept("squared-0.01")
 @pytest.mark.parametrize(("loss", "beta"), [("squared", 1e-2), ("squared_hinge", 1e-2), ("logistic", 1e-5)])
 def test_probabilities_are_better_than_those_of_the_raw_outputs(loss, beta):
     """Outputs of squares and hinges are on no scale of odds, and those of a small beta are overconfident."""

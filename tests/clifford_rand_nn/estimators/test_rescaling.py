@@ -70,6 +70,7 @@ def powers(exponents, even=True):
     return [2.0 ** (step * round(e * np.log2(10) / step)) for e in exponents]
 
 
+@pytest.mark.kept("gated")
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_a_regressor_of_scaled_data_is_the_scaled_regressor(name):
     plain = REGRESSORS[name](beta=BETA).fit(X, Y)
@@ -121,6 +122,7 @@ def test_a_classifier_of_scaled_data_is_the_scaled_classifier(name, s):
     assert model.certificate_.verify(X * s, LABELS).relative_gap <= 2e-6
 
 
+@pytest.mark.kept("lasso")
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_powers_of_ten_too(name):
     plain = REGRESSORS[name](beta=BETA).fit(X, Y)
@@ -198,6 +200,7 @@ def test_problems_of_such_sizes_are_refused(size):
 HUGE = np.concatenate([X[:15], X[15:] * 1e70])  # rows of sizes that no one scale serves
 
 
+@pytest.mark.kept("lagrangian")
 @pytest.mark.parametrize(
     "solve",
     [

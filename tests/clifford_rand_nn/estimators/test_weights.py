@@ -205,6 +205,7 @@ def test_an_output_that_the_intercept_meets_alone():
     assert not a.coefficients.values[:, 1].any()
 
 
+@pytest.mark.kept("squared")
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_paths_of_copies(loss):
     rng = np.random.default_rng(2)
@@ -242,6 +243,7 @@ ESTIMATORS = [
 ]
 
 
+@pytest.mark.kept("GatedReLURegressor-ndarray")
 @pytest.mark.parametrize(("model", "y"), ESTIMATORS, ids=lambda value: type(value).__name__)
 def test_a_row_of_weight_zero_is_not_there(model, y, tmp_path):
     kept = WEIGHTS > 0
@@ -271,6 +273,7 @@ def test_a_row_of_weight_zero_is_not_there(model, y, tmp_path):
 SOLVED = {"gates": GIVEN, "beta": 0.02, "tol": 1e-12}  # to the digits
 
 
+@pytest.mark.kept("GatedReLUClassifier-ndarray0")
 @pytest.mark.parametrize(
     ("model", "y"),
     [

@@ -180,6 +180,7 @@ def test_biases_that_separate_a_class_do_not_hold_up_the_rest(loss):
         assert result.n_iter <= 30
 
 
+@pytest.mark.kept("squared")
 @pytest.mark.parametrize("loss", LOSSES)
 def test_warm_starts_on_one_kernel_take_no_more_steps_than_cold_ones(loss):
     X = np.random.default_rng(5).standard_normal((80, 4))

@@ -127,6 +127,7 @@ def test_a_constant_column_with_weights_is_left_out():
         assert (Standardization.of(X, scaling, weights).rate > 0).tolist() == [False, True]
 
 
+@pytest.mark.slow
 def test_whole_weights_are_copies_and_order_does_not_matter():
     X, y = load_iris(return_X_y=True)
     X, y = X[::3], y[::3]
@@ -512,6 +513,7 @@ def test_intervals_are_wide_where_there_are_no_rows():
     assert both[0].shape == (3, 2)
 
 
+@pytest.mark.kept("load_iris-True")
 @pytest.mark.parametrize(("load", "weighted"), [(load_iris, True), (load_breast_cancer, False)])
 def test_the_logistic_loss_on_the_same_gates(load, weighted):
     X, y = load(return_X_y=True)

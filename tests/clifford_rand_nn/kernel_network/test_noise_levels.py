@@ -56,6 +56,7 @@ def test_constant_noise_has_intervals_of_constant_width():
     assert max(covered) < 0.93
 
 
+@pytest.mark.slow
 def test_with_learned_gates_and_held_out_rows():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (300, 6))

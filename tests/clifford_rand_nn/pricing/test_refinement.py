@@ -54,6 +54,7 @@ def check(found, X, y, **options):
     return problem
 
 
+@pytest.mark.kept("squared-True-True-False")
 @pairwise({"loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False], "weighted": [False, True]})
 def test_objective_never_rises_and_the_bound_covers_the_candidates(loss, bias, fit_intercept, weighted):
     X, y = data(loss, n=40)

@@ -112,6 +112,7 @@ def test_every_kind_comes_back_bit_for_bit(tmp_path, kind):
         assert back.score(rows, y) == model.score(rows, y)
 
 
+@pytest.mark.kept("floats")
 @pytest.mark.parametrize("kind", LABELS)
 def test_labels_come_back_with_their_dtype(tmp_path, kind):
     comes_back(tmp_path / "m.npz", _gated(LABELS[kind]))

@@ -268,6 +268,7 @@ def test_any_number_of_workers_gives_the_same_bits(loss):
     assert alone.certificate_.lower_bound == undisturbed(loss).certificate_.lower_bound
 
 
+@pytest.mark.kept("squared-2")
 @pytest.mark.parametrize(("loss", "passes"), [("squared", 2), ("squared", 3), ("logistic", 2), ("logistic", None)])
 def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(loss, passes, tmp_path, monkeypatch):
     """After some passes, or in the first one over all rows."""
@@ -338,6 +339,7 @@ def test_ctrl_c_in_the_first_pass_leaves_nothing(monkeypatch):
         network("squared").fit(SHARDS)
 
 
+@pytest.mark.kept("squared-judge-2-auto")
 @pytest.mark.parametrize(
     ("loss", "place", "k", "beta"),
     [("squared", "Normal", 1, "auto"), ("squared", "judge", 2, "auto"), ("logistic", "Normal", 1, "auto")]

@@ -89,6 +89,7 @@ def test_the_optimum_is_that_of_the_same_rows_in_memory(case):
     assert model.score(X, y) == pytest.approx(exact.score(X, y), abs=0.02)
 
 
+@pytest.mark.kept("logistic")
 @pytest.mark.parametrize("case", ["squared", "logistic", "softmax", "squared norms"])
 def test_one_pass_checks_the_certificate(case):
     model, exact, X, y = solved(case)

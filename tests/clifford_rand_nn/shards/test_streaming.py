@@ -56,6 +56,7 @@ def shards(tmp_path):
     return Shards(tmp_path)
 
 
+@pytest.mark.kept("predict")
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
 def test_arrays_of_predictions_are_those_of_the_rows(tmp_path, shards, classifier, method):
     files = predict_shards(classifier, shards, tmp_path / "out" / "new", method=method)

@@ -141,6 +141,7 @@ def test_a_watch_keeps_the_best_point_and_the_best_bound():
     assert watch.gap == 0.25
 
 
+@pytest.mark.kept("squared")
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_cross_validation_shares_what_does_not_depend_on_beta(loss, monkeypatch):
     X, y = spiral()

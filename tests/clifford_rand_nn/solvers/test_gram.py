@@ -109,6 +109,7 @@ def test_the_squared_loss_leaves_the_rows_alone_whatever_the_number_of_steps_is(
     assert max(made for _, made in needed.values()) <= 7
 
 
+@pytest.mark.kept("softmax-squares")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", ["squared", "softmax"])
 def test_a_path_makes_the_sums_once_and_starts_from_the_last_solution(kind, loss, monkeypatch):

@@ -107,6 +107,7 @@ def test_a_start_near_the_solution_saves_rounds():
     assert warm.objective == pytest.approx(cold.objective, rel=1e-7)
 
 
+@pytest.mark.kept("scale1-1")
 @pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize("scale", [(1.0, 1.0), (1e6, 1e-6), (1e-6, 1e6)])
 def test_an_infinite_family_beats_every_sample_of_it(p, scale):
@@ -161,6 +162,7 @@ def test_a_logistic_loss_with_next_to_no_penalty_reaches_its_tolerance(n, produc
     assert (y * result.fitted[:, 0]).min() > 0  # all rows on their side
 
 
+@pytest.mark.kept("logistic-30-0.001")
 @pytest.mark.parametrize(
     ("loss", "size", "beta"), [("logistic", 30, 1e-3), ("logistic", 300, 1e-7), ("softmax", 300, 1e-5)]
 )

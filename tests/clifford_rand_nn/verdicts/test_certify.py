@@ -109,6 +109,7 @@ def test_networks_with_the_patterns_stay_above_a_bound_over_patterns():
     assert wider.patterns.lower_bound <= verdict.best_known_objective
 
 
+@pytest.mark.kept("squared-group_l2-free")
 @pytest.mark.parametrize("bias", ["penalized", "free"])
 @pytest.mark.parametrize(
     ("loss", "penalty"),
