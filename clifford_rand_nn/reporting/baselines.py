@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.folds import LATER_BLOCKS, later_blocks, order_numbers
@@ -194,6 +195,11 @@ _MOST_FOLDS = 5
 _MOST_CODES = 250  # categories of a column: HistGradientBoosting takes 255
 
 
+# threads of OpenMP wait for each other where cores are busy: 3,117 rows took 22 CPU s for 3
+_ONE_THREAD = threadpool_limits.wrap(limits=1, user_api="openmp")
+
+
+@_ONE_THREAD
 def predict_boosted(
     rows: Rows, place: NDArray[np.intp], folds: Folds, *, classes: bool
 ) -> tuple[Predicted, str] | None:
@@ -214,6 +220,7 @@ def predict_boosted(
     return predict_left_out(_boosting(is_code, classes), data, some), how
 
 
+@_ONE_THREAD
 def predict_boosted_test(rows: Rows, test: Rows, *, classes: bool) -> Predicted | None:
     """Return predictions of a test set by the same model of all training rows; None for very large tables."""
     if test.frame is None:

@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, r2_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLUClassifier
 from clifford_rand_nn.cli.info import show_facts
@@ -238,6 +239,28 @@ def test_the_error_of_a_difference_is_paired():
     missed = np.mean(wrong != KIND)
     assert difference == pytest.approx(missed)
     assert error == pytest.approx(np.sqrt(missed * (1 - missed) / 60))
+
+
+def test_boosting_takes_one_thread(monkeypatch):
+    """Those of OpenMP wait for each other where cores are busy."""
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    threads = []
+
+    class Recorder(Ridge):
+        def fit(self, X, y):
+            threads.extend(own["num_threads"] for own in threadpool_info() if own["user_api"] == "openmp")
+            return super().fit(X, y)
+
+    monkeypatch.setattr(baselines, "_boosting", lambda is_code, classes: Recorder())
+    rows = Rows(X, X[:, 0])
+    folds = baselines.make_folds(rows, classes=False)
+    with threadpool_limits(2, user_api="openmp"):
+        baselines.predict_boosted(rows, np.arange(60), folds, classes=False)
+        baselines.predict_boosted_test(rows, rows, classes=False)
+        after = {own["num_threads"] for own in threadpool_info() if own["user_api"] == "openmp"}
+    assert len(threads) >= 3
+    assert set(threads) == {1}
+    assert after == {2}
 
 
 @pytest.mark.slow
