@@ -322,7 +322,7 @@ def specialized(static: Sequence[str] = (), *, symbols: bool = True, **axes: int
     static : sequence of str
         Names of positional arguments that are part of the code; keyword-only ones always are.
     symbols : bool, default=True
-        Whether expressions of symbols are made: False for series and iterations, which are no closed forms.
+        Whether expressions of symbols are made: False for series and iterations, which have no closed form.
     **axes
         How many axes one object has, of arguments that are arrays: 1 for coordinates, 2 for matrices.
     """
