@@ -230,7 +230,7 @@ class AutoSolver(Limits):
         result = solver.solve(problem, start, own)
         if kernel is not None:
             kernel += own[known:]
-        for name, more in self._others(problem, sums):
+        for name, more in self._fallbacks(problem, sums) if is_stuck(result) else ():
             if not is_stuck(result) or result.n_iter >= self.max_iter:
                 break
             left = self.after(result.seconds, max_iter=min(self.max_iter - result.n_iter, more.max_iter)).shared()
@@ -239,16 +239,16 @@ class AutoSolver(Limits):
             reason += f"; it stalled by rounding, {name} continued"
         return replace(result, reason=reason)
 
-    def _others(self, problem: GatedTask, sums: bool) -> list[tuple[str, Any]]:
+    def _fallbacks(self, problem: GatedTask, sums: bool) -> list[tuple[str, Any]]:
         """Return what goes on where a method of few steps stalls: after sums over rows the kernel, then FISTA."""
         if not problem.datafit.loss.has_bounded_curvature:
             return []
-        others: list[tuple[str, Any]] = [("FISTA", Fista)]
+        fallbacks: list[tuple[str, Any]] = [("FISTA", Fista)]
         kernel, first = _of_few_steps(problem), estimate_fista(problem, self.tol)
         if sums and kernel.bytes <= memory_limit(self.max_memory) and kernel.seconds <= first.seconds:
             method = KernelNewton if isinstance(problem, GatedRidgeProblem) else KernelInteriorPoint
-            others.insert(0, ("the kernel method", method))
-        return others
+            fallbacks.insert(0, ("the kernel method", method))
+        return fallbacks
 
 
 def _is_rounding(problem: GatedTask) -> bool:
