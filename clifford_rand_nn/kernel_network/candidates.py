@@ -371,20 +371,16 @@ def choose(
     m = min(n, screened_rows(n if n_rows is None else n_rows))
     few = min(m, SCREENED)
 
-    def some(k: int) -> tuple[Problem, float | None]:
+    def sample(k: int) -> tuple[Problem, float | None]:
         part = problem if k == n else problem.take(np.sort(spread_rows(n, k)))
         return part, None if beta is None else beta * n / k
 
-    compared = _compare_all(*some(few), scalings, steps, until)
-    finalists = [
-        result for kind in _kinds(compared) for result in kind[:FINALISTS] if _loss(result) <= _CLOSE * _loss(kind[0])
-    ]
+    compared = _compare_all(*sample(few), scalings, steps, until)
     table = [result.candidate for result in compared]
     if few < m:
-        part, own = some(m)
-        compared = of_each(
-            lambda best: compare(part, *kernel_parameters(best.candidate), beta=own, near=best), finalists
-        )
+        best = [c for kind in _kinds(compared) for c in kind[:FINALISTS] if _loss(c) <= _CLOSE * _loss(kind[0])]
+        part, own = sample(m)
+        compared = of_each(lambda c: compare(part, *kernel_parameters(c.candidate), beta=own, near=c), best)
         compared.sort(key=_loss)
         table = [result.candidate for result in compared] + table
     return [kind[0] for kind in _kinds(compared)], table

@@ -54,16 +54,16 @@ class KernelRidge:
         With :math:`B=A^{-1}-A^{-1}11^TA^{-1}/1^TA^{-1}1`, :math:`A=K+\lambda\Omega^{-1}`, alpha is By, and a set g is
         left a residual of :math:`B_{gg}^{-1}(By)_g`.
         """
+        if not len(rows):
+            return LeftOutFit(targets[:0], np.ones(0), self.fit(targets, radius)[0])
         inside = np.isin(belongs, belongs[rows])
         order = np.argsort(inside, kind="stable")
         first = len(order) - int(inside.sum())
         members = order[first:]
-        factor = self._factor(targets, radius, order)
+        factor = self._factor(targets, radius, order if first else None)
         alpha, ones = np.empty(targets.shape), np.empty(len(order))
         alpha[order], _, ones[order] = self._solve(factor, targets[order])
         shares = ones / ones.sum()
-        if not len(rows):
-            return LeftOutFit(targets[:0], np.ones(0), alpha)
         # A = RᵀR, so A⁻¹ = R⁻¹R⁻ᵀ: its last rows and columns are those of the last block of R alone
         block = np.asfortranarray(factor[first:, first:])
         root, _ = get_lapack_funcs("trtri", (block,))(block, overwrite_c=1)
@@ -89,13 +89,13 @@ class KernelRidge:
         return np.asarray(alpha - np.outer(ones, intercept)), np.asarray(intercept), ones
 
     def _factor(self, targets: Array, radius: float, order: NDArray[np.intp] | None = None) -> NDArray[np.floating]:
-        """Return R with RᵀR = A, upper triangular, of the rows in an order.
+        """Return R with RᵀR = A, upper triangular, of the rows in an order if one is given.
 
         SciPy's function keeps the interpreter's lock, but takes less than half of the time of NumPy's.
         """
         exact = radius < self._single or not _RANGE[0] < np.abs(targets).max() < _RANGE[1]
         K, inverse = self.K, self._inverse
-        if order is not None and (np.diff(order) != 1).any():
+        if order is not None:
             K, inverse = K[np.ix_(order, order)], inverse[order]
         for dtype in (np.float64,) if exact else (np.float32, np.float64):
             system: NDArray[Any] = K.astype(dtype)

@@ -34,9 +34,8 @@ class KernelTiles:
         self.lengths = np.linalg.norm(self.z, axis=1)
         self.levels = kernel.parts(X)[1]
         self.n = len(self.z)
-        self._kept: dict[tuple[int, int], NDArray[Any]] | None = (
-            {} if keep_tiles else None
-        )  # by the first row and column
+        # by the first row and column
+        self._kept: dict[tuple[int, int], NDArray[Any]] | None = {} if keep_tiles else None
 
     @staticmethod
     def kept_bytes(n: int) -> float:

@@ -294,7 +294,7 @@ def test_beta_of_all_rows_is_the_best_of_those_around_the_beta_of_some(kind):
     np.testing.assert_array_equal(fit.outputs, least.loo.predictions(np.array([1e-13]))[0])
 
 
-def test_candidates_are_compared_on_half_of_the_rows(monkeypatch):
+def test_candidates_are_compared_on_a_sample(monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.kernel_network.candidates.SCREENED", 100)
     X, y = make_friedman1(104, noise=1.0, random_state=0)
     problem = Problem(X, y[:, None])
