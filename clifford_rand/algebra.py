@@ -10,9 +10,8 @@ from clifford_rand._checks import as_generator, check_dtype, check_shape, descri
 from clifford_rand._suggestions import OF_ALGEBRA, one_array, suggestion
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import ArrayLike, DTypeLike
-from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import Tensor, as_tensor, is_tensor
-from clifford_rand.basis.coefficients import FLOATS, as_coefficients
+from clifford_rand.basis.coefficients import FLOATS, as_coefficients, copy_by_component
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
 from clifford_rand.multivector.base import INTERNAL, methods_of
 from clifford_rand.multivector.multivector import Multivector
@@ -234,7 +233,7 @@ class Algebra(Space):
         if array.ndim == 0 or array.shape[-1] != keys.size:
             rule = f"an array with {keys.size} components on its last axis (grades {', '.join(map(str, keys.grades))})"
             raise fail("values", "multivector", rule, describe(f"shape {tuple(array.shape)}"))
-        A = self.new(keys, layout.own(array)) if array.__class__ is np.ndarray else self.new_tensor(keys, array)
+        A = self.new(keys, copy_by_component(array)) if array.__class__ is np.ndarray else self.new_tensor(keys, array)
         return A if dtype is None else A.astype(dtype)
 
     @cached_property
@@ -341,7 +340,7 @@ class Algebra(Space):
         values = generator.standard_normal((*batch, keys.size))
         if kind.kind == "c":
             values = values + 1j * generator.standard_normal((*batch, keys.size))
-        return self.new(keys, layout.own(values.astype(kind, copy=False)))
+        return self.new(keys, copy_by_component(values.astype(kind, copy=False)))
 
     reciprocal_frame = projections.reciprocal_frame
     convert = linear_maps.convert

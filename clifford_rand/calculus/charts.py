@@ -64,7 +64,7 @@ for _plane in ("elliptic", "parabolic", "bipolar"):
 
 def named(name: str) -> tuple[list[Any], list[Any], list[Any]]:
     """Return the symbols, the position and the lengths of a chart of the table."""
-    from clifford_rand.symbolic.matrices import coordinate_symbols, expressions
+    from clifford_rand.symbolic.coefficients import coordinate_symbols, expressions
 
     words, place, lengths = CHARTS[name]
     positive = [word[1:] for word in words.split() if word[0] == "+"]
@@ -75,7 +75,7 @@ def named(name: str) -> tuple[list[Any], list[Any], list[Any]]:
 
 def position(components: Sequence[Any] | Multivector | None, symbols: Sequence[Any]) -> Multivector:
     """Return the point as a vector of the ambient algebra."""
-    from clifford_rand.symbolic.matrices import expressions
+    from clifford_rand.symbolic.coefficients import expressions
 
     if isinstance(components, Multivector):
         if components.grades != (1,) or components.ndim:
@@ -104,7 +104,7 @@ def metric_of(
     chart: Any, metric: ArrayLike | None, lengths: Sequence[Any] | None, signs: Sequence[int] | None
 ) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Return g_ij, and the lengths √|g_ii| where they are known."""
-    from clifford_rand.symbolic.matrices import expressions, positive_root, sign_of, simplified
+    from clifford_rand.symbolic.coefficients import expressions, positive_root, sign_of, simplified
 
     d = len(chart.symbols)
     if signs is not None:
@@ -144,7 +144,7 @@ def metric_of(
 
 def frame_of(chart: Any, frame: Any, lengths: NDArray[Any] | None) -> NDArray[Any]:
     """Return E, basis vector a of the algebra being Σ_i E_ia e_i."""
-    from clifford_rand.symbolic.matrices import expressions
+    from clifford_rand.symbolic.coefficients import expressions
 
     d = len(chart.symbols)
     if not isinstance(frame, str):

@@ -95,7 +95,7 @@ class Coordinates:
         names: Sequence[str] | None = None,
         simplify: Callable[[Any], Any] | None = None,
     ) -> None:
-        from clifford_rand.symbolic.matrices import coordinate_symbols, inverse_matrix
+        from clifford_rand.symbolic.coefficients import coordinate_symbols, inverse_matrix
 
         if simplify is not None:
             check_instance(simplify, Callable, "simplify", "Coordinates", "None or a function of an expression")
@@ -176,7 +176,7 @@ class Coordinates:
         >>> cr.Coordinates.named("polar").tangents[:, 1]
         array([-r*sin(theta), r*cos(theta)], dtype=object)
         """
-        from clifford_rand.symbolic.matrices import jacobian
+        from clifford_rand.symbolic.coefficients import jacobian
 
         return jacobian(charts.position_of(self, "tangents").values, self.symbols)
 
@@ -212,7 +212,7 @@ class Coordinates:
         >>> polar.grad * polar.field("f", 0)
         Derivative(f(r, theta), r)*er + (Derivative(f(r, theta), theta)/r)*etheta
         """
-        from clifford_rand.symbolic.matrices import functions_of
+        from clifford_rand.symbolic.coefficients import functions_of
 
         field = self.algebra.symbols(name, grades)
         return field.new(field.keys, functions_of(field.coefficients, self.symbols))
@@ -303,7 +303,7 @@ def gradient(x: Multivector, /) -> DifferentialOperator:
     >>> cr.gradient(B) * (B * B), (cr.gradient(B) * grad) * (B * x)
     (2*B12*e12 + 2*B13*e13 + 2*B23*e23, -3)
     """
-    from clifford_rand.symbolic.matrices import coordinate_symbols
+    from clifford_rand.symbolic.coefficients import coordinate_symbols
 
     if not isinstance(x, Multivector) or x.ndim:
         raise fail("x", "gradient", 'a vector of symbols, as alg.symbols("x", 1)', x)

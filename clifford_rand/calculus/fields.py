@@ -17,7 +17,7 @@ from clifford_rand.multivector.multivector import Multivector
 
 def simplified(chart: Any, expressions: NDArray[Any]) -> NDArray[Any]:
     """Return an array of expressions, simplified as the entries of the metric are."""
-    from clifford_rand.symbolic.matrices import simplified as by_sympy
+    from clifford_rand.symbolic.coefficients import simplified as by_sympy
 
     return by_sympy(expressions, chart.simplifier)
 
@@ -84,7 +84,7 @@ def vector_curl(chart: Any, F: Any, /) -> Multivector:
     >>> chart.vector_curl(rho * chart.algebra.ephi)  # a turning disc: twice its angular velocity
     2*ez
     """
-    from clifford_rand.symbolic.matrices import positive_root, sign_of
+    from clifford_rand.symbolic.coefficients import positive_root, sign_of
 
     field = chart.as_field(F, "vector_curl")
     if chart.d != 3 or field.grades != (1,):
@@ -150,7 +150,7 @@ def from_ambient(chart: Any, F: Multivector, x: Any = None, /) -> Multivector:
     >>> chart.from_ambient(x, x).simplify()
     r*er
     """
-    from clifford_rand.symbolic.matrices import substituted
+    from clifford_rand.symbolic.coefficients import substituted
 
     point = position_of(chart, "from_ambient")
     if not hasattr(F, "algebra") or F.algebra != point.algebra:
@@ -231,7 +231,7 @@ def volume(chart: Any) -> Any:
     r**2*sin(theta)
     """
     from clifford_rand.basis.metric import metric_of_gram
-    from clifford_rand.symbolic.matrices import positive_root, sign_of
+    from clifford_rand.symbolic.coefficients import positive_root, sign_of
 
     det = simplified(chart, np.array([metric_of_gram(chart.gram).determinant], dtype=object))[0]
     return positive_root(det * (sign_of(det) or 1))
@@ -300,7 +300,7 @@ def is_flat(chart: Any) -> bool:
     (True, False)
     """
     if "_flat" not in chart.__dict__:
-        from clifford_rand.symbolic.matrices import vanishes
+        from clifford_rand.symbolic.coefficients import vanishes
 
         varies = np.any(chart.christoffel != 0)
         chart.__dict__["_flat"] = not varies or all(vanishes(value) for value in riemann(chart).ravel().tolist())

@@ -35,8 +35,7 @@ def each_matrix(function: Any, M: NDArray[Any], shape: tuple[int, ...]) -> NDArr
 def inverted(M: NDArray[Any], name: str, owner: str, rule: str) -> NDArray[Any]:
     """Return the inverse, exact for fractions and symbols; an error by ``rule`` where there is none."""
     if M.dtype == object:
-        from clifford_rand.symbolic.coefficients import is_zero
-        from clifford_rand.symbolic.matrices import inverse_matrix
+        from clifford_rand.symbolic.coefficients import inverse_matrix, is_zero
 
         for determinant in characteristic_coefficients(M)[..., -1].ravel().tolist():
             if is_zero(determinant):
@@ -223,7 +222,7 @@ def from_symbols(cls: Any, /, algebra: Algebra, name: str, target: Algebra | Non
     >>> cr.LinearMap.from_symbols(cr.Algebra(2), "f").det()
     f_11*f_22 - f_12*f_21
     """
-    from clifford_rand.symbolic.matrices import matrix_symbols
+    from clifford_rand.symbolic.coefficients import matrix_symbols
 
     checked_algebra(algebra if target is None else target, "algebra" if target is None else "target")
     checked_algebra(algebra, "algebra")

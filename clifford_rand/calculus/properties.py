@@ -234,7 +234,7 @@ def eigenblades(f: Any, *, rtol: float | None = None) -> list[Eigenblade]:
         hint = "Write them as fractions, as sympy.nsimplify does."
         raise fail("f", "eigenblades", "a map of exact numbers and symbols", describe("floats beside symbols"), hint)
     if f.matrix.dtype == object:
-        from clifford_rand.symbolic.matrices import primary_decomposition
+        from clifford_rand.symbolic.coefficients import primary_decomposition
 
         return [
             Eigenblade(_blade(f, basis), factor, tuple(roots))

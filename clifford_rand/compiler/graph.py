@@ -44,8 +44,8 @@ class Graph:
     """Nodes in the order in which they can be computed.
 
     ``sign`` is 1 or -1 where a node is known to be ≥ 0 or ≤ 0, ``sources`` holds the bits of the arguments it comes
-    from, and ``real`` tells whether it is a real number in any case. With ``whole`` the functions of `elementary` are
-    nodes of their own.
+    from, and ``real`` tells whether it is a real number in any case. With ``whole`` functions that `fusion.analysis`
+    writes as terms are nodes of their own.
     """
 
     def __init__(self, *, whole: bool = False) -> None:

@@ -1,15 +1,25 @@
-"""Traced scalars: numbers of every sample, whose arithmetic writes the graph of a function."""
+"""Traced scalars, whose arithmetic writes the graph of a function, and the same operations on Python's numbers."""
 
-from collections.abc import Callable
+import math
+import operator
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partialmethod
 from typing import Any
 
 import numpy as np
 
-from clifford_rand.compiler.graph import COMPARISONS, FUNCTIONS, Graph
+from clifford_rand.compiler.graph import COMPARISONS, FUNCTIONS, Graph, Node, signed
 
 COMPLEX = 1 << 256  # a bit of ``shape_from``, beyond those of arguments: the plain function's value is complex
+STANDARD = {  # names of the array API where NumPy has others
+    "rint": "round",
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arcsinh": "asinh",
+    "arctan2": "atan2",
+}
 
 
 class TraceError(TypeError, AttributeError):
@@ -231,10 +241,10 @@ def apply_ufunc(ufunc: Any, inputs: tuple[Any, ...], functions: Any) -> Any:
         return getattr(inputs[0], _UNARY[name])()
     if name in _OPERATORS:
         a, b = inputs
-        operator = _OPERATORS[name]
+        method = _OPERATORS[name]
         if hasattr(a, "shape_from"):
-            return getattr(a, f"__{operator}__")(b)
-        return getattr(b, f"__{_REFLECTED[operator]}__" if operator in _REFLECTED else f"__r{operator}__")(a)
+            return getattr(a, f"__{method}__")(b)
+        return getattr(b, f"__{_REFLECTED[method]}__" if method in _REFLECTED else f"__r{method}__")(a)
     if name == "square":
         return inputs[0] * inputs[0]
     if name == "hypot":
@@ -245,3 +255,56 @@ def apply_ufunc(ufunc: Any, inputs: tuple[Any, ...], functions: Any) -> Any:
     if name in functions and len(inputs) == 1:
         return inputs[0].call(name)
     raise TraceError(f"it calls numpy.{name}, which is not traced")
+
+
+def _cosh_root(s: float) -> float:
+    return math.cos(math.sqrt(-s)) if s < 0 else math.cosh(math.sqrt(s))
+
+
+def _sinhc_root(s: float) -> float:
+    if abs(s) < 1e-8:
+        return 1 + s / 6
+    z = math.sqrt(abs(s))
+    return math.sin(z) / z if s < 0 else math.sinh(z) / z
+
+
+_SLOPE_SERIES = tuple(k / math.factorial(2 * k + 1) for k in range(1, 8))
+
+
+def _sinhc_root_slope(s: float) -> float:
+    if abs(s) < 0.1:  # Σ k s^(k-1) / (2k + 1)!, to below the rounding
+        a, b, c, d, e, f, g = _SLOPE_SERIES
+        return a + s * (b + s * (c + s * (d + s * (e + s * (f + s * g)))))
+    return (_cosh_root(s) - _sinhc_root(s)) / (2 * s)
+
+
+PYTHON: dict[str, Callable[..., Any]] = {
+    **{name: getattr(math, name) for name in ("cos", "cosh", "sin", "tan", "sinh", "tanh", "sqrt", "exp", "log")},
+    **{name: getattr(math, standard.replace("round", "floor")) for name, standard in STANDARD.items()},
+    **{name: getattr(operator, name) for name in ("add", "mul", "lt", "le", "eq", "ne")},
+    "abs": abs,
+    "rint": lambda x: float(round(x)),
+    "floor": math.floor,
+    "reciprocal": lambda x: 1.0 / x,
+    "and": operator.and_,
+    "or": operator.or_,
+    "where": lambda condition, a, b: a if condition else b,
+    "power": operator.pow,
+    "pow2": lambda k: math.ldexp(1.0, int(k)),
+    "cosh_root": _cosh_root,
+    "sinhc_root": _sinhc_root,
+    "sinhc_root_slope": _sinhc_root_slope,
+}
+
+
+def value_of(node: Node, known: Sequence[Any], arguments: Sequence[Sequence[Any]]) -> Any:
+    """Return the value of a node from those before it and the components of the arguments, NaN where it has none."""
+    if node.operation == "constant":
+        return float(node.data)
+    if node.operation == "input":
+        argument, component = node.data
+        return arguments[argument][component]
+    try:
+        return PYTHON[node.operation](*(signed(known, ref) for ref in node.arguments))
+    except (ArithmeticError, ValueError):
+        return math.nan

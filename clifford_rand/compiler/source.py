@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand.compiler.graph import ARITHMETIC, ROOTS, Output, Program, needed
-from clifford_rand.compiler.numbers import STANDARD
+from clifford_rand.compiler.scalar import STANDARD
 
 LONGEST_SUM = 24  # terms of one line
 DEEPEST = 12  # operations within each other in one line
@@ -311,8 +311,7 @@ def tensor_source(program: Program, title: str) -> str:
     lines.append(f"return [{', '.join(results)}]")
     head = [f'"""{title}"""', ""]
     head += [
-        f"from clifford_rand.fusion.array_function import {name} as _{name}"
-        for name in (*ROOTS, "pow2", "stack", "where")
+        f"from clifford_rand.fusion.tracing import {name} as _{name}" for name in (*ROOTS, "pow2", "stack", "where")
     ]
     head += ["", "", f"def kernel({', '.join(['_xp', *arguments])}):"]
     return "\n".join([*head, *(f"    {line}" for line in lines)]) + "\n"

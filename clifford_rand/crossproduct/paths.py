@@ -49,7 +49,7 @@ def ordinary_pairs(X: NDArray[Any], index: NDArray[np.int64] | None, rtol: float
     most = 2.0 ** (np.finfo(X.dtype).maxexp // 4)
     if not _pairs_by_kernel(m):
         return _pairs_by_numpy(X, index, rtol, most) if m else None
-    from clifford_rand.kernels.null_vectors import pair_crosses
+    from clifford_rand.crossproduct.null_vectors import pair_crosses
 
     if not (X.flags.c_contiguous and X.flags.writeable):  # Numba compiles once more for a read-only array
         X = X.copy()
@@ -105,7 +105,7 @@ def _write_pairs(pairs: NDArray[Any], rtol: float, most: float, vector: NDArray[
 def _pairs_by_kernel(m: int) -> bool:
     """Tell whether the kernel is there, or worth its load: for a large batch, and once NumPy has cost as much."""
     global _rented
-    if m < _PAIRS_FROM_M and "clifford_rand.kernels.null_vectors" not in sys.modules:
+    if m < _PAIRS_FROM_M and "clifford_rand.crossproduct.null_vectors" not in sys.modules:
         _rented += m + _PAIRS_OF_A_CALL
         if _rented < _PAIRS_OF_A_LOAD:
             return False
@@ -143,7 +143,7 @@ def by_closed_form(
 
 def by_kernel(X: NDArray[Any], index: NDArray[np.int64], rtol: float) -> ScaledVectors:
     """Return the cross products of ``X[index[b]]``, index (m, d-1), by the Numba kernel on slices of the batch."""
-    from clifford_rand.kernels.null_vectors import null_vectors as kernel  # Numba loads here, not at import
+    from clifford_rand.crossproduct.null_vectors import null_vectors as kernel  # Numba loads here, not at import
 
     m, d = len(index), X.shape[1]
     # Numba types a read-only array apart, and would compile once more for it.

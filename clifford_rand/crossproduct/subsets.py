@@ -290,7 +290,7 @@ class _State:
         log_norm: NDArray[np.float64],
     ) -> int:
         """Walk over the subsets ``index``; return how many of the results are right."""
-        from clifford_rand.kernels.null_vectors import exchange_rows  # Numba loads here, not at import
+        from clifford_rand.crossproduct.null_vectors import exchange_rows  # Numba loads here, not at import
 
         steps, d = len(index), X.shape[1]
         directions, size = np.empty((steps, d)), np.empty(steps)

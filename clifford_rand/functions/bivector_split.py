@@ -8,7 +8,7 @@ import numpy as np
 
 from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand._typing import MV
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import as_components, from_components
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.functions.closed_split import MOST, split_code
 from clifford_rand.functions.orthogonal_log import invariant_subspace, real_basis
@@ -62,18 +62,18 @@ def split(B: MV, *, rtol: float = 1e-9) -> tuple[MV, ...]:
     left = np.ones(count, dtype=bool)
     array = np.zeros((0, keys.size, count), dtype=work)
     if work.kind == "f" and d <= MOST:
-        array, done = split_code(B.algebra.form).split(layout.components(B.on_keys(keys).coefficients).astype(work))
+        array, done = split_code(B.algebra.form).split(as_components(B.on_keys(keys).coefficients).astype(work))
         left = ~done
     if left.any():
         array = _with_general(B, array, np.flatnonzero(left), rtol, work)
     target = np.result_type(kept, np.complex64) if array.dtype.kind == "c" else kept
-    return tuple(B.new(keys, layout.coefficients(part.astype(target), B.shape)) for part in array)
+    return tuple(B.new(keys, from_components(part.astype(target), B.shape)) for part in array)
 
 
 def _with_general(B: MV, array: Array, left: Array, rtol: float, work: Any) -> Array:
     """Return the parts (m, K, N) with those of the elements ``left``, one by one in an orthonormal frame."""
     frame = frame_of(B, "bivector_split")
-    flat = layout.components(B.on_keys(frame.bivectors).coefficients)[:, left]
+    flat = as_components(B.on_keys(frame.bivectors).coefficients)[:, left]
     rows = frame.enter(B.new(frame.bivectors, flat.T), frame.bivectors, work).coefficients
     splits = []
     for row in rows:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import as_components, copy_by_component, from_components
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.closed_exponential import CHUNK, plane_exponential
@@ -131,7 +131,7 @@ def _far(A: MV, f: Any, derivative: Any, unit: complex) -> MV | None:
         keys_and_values = by_two_eigenvalues(as_inexact(A), f, derivative, distance)
     if keys_and_values is None or not np.isfinite(keys_and_values[1]).all():
         return None
-    return A.new(keys_and_values[0], layout.own(keys_and_values[1].real.astype(as_inexact(A).dtype)))
+    return A.new(keys_and_values[0], copy_by_component(keys_and_values[1].real.astype(as_inexact(A).dtype)))
 
 
 def _quotient(A: MV, C: MV, S: MV, owner: str) -> MV:
@@ -183,7 +183,7 @@ def _closed(B: MV, sign: int) -> "Pair | None":
         if pair is not None:
             even, odd = (np.array(part, dtype=dtype) for part in pair)
             return B.new(code.even_keys, even), B.new(code.work, odd)
-    parts = layout.components(B.on_keys(code.work).coefficients)
+    parts = as_components(B.on_keys(code.work).coefficients)
     even = np.empty((code.even_keys.size, parts.shape[1]), dtype=dtype)
     odd = np.empty((code.work.size, parts.shape[1]), dtype=dtype)
     for start in range(0, parts.shape[1], CHUNK):
@@ -192,7 +192,7 @@ def _closed(B: MV, sign: int) -> "Pair | None":
         if images is None:
             return None
         even[:, at], odd[:, at] = images
-    C, S = layout.coefficients(even, B.shape), layout.coefficients(odd, B.shape)
+    C, S = from_components(even, B.shape), from_components(odd, B.shape)
     return B.new(code.even_keys, C), B.new(code.work, S)
 
 
@@ -232,7 +232,7 @@ def _general(B: MV, sign: int, owner: str) -> Pair:
     small = X * np.exp2(-2.0 * steps).astype(X.coefficients.real.dtype)
     E = _polynomial(small, [0.0] + [1 / math.factorial(2 * k) for k in range(1, DEGREE)], keys)
     S = _polynomial(small, [1 / math.factorial(2 * k + 1) for k in range(DEGREE)], keys)
-    e, s = layout.own(E.on_keys(keys).coefficients), layout.own(S.on_keys(keys).coefficients)
+    e, s = copy_by_component(E.on_keys(keys).coefficients), copy_by_component(S.on_keys(keys).coefficients)
     # invariant: E and S are those of X/4^(n - step) where the element needs n steps
     for step in range(int(steps.max(initial=0))):
         left = steps > step

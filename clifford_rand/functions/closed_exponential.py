@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._typing import MV
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import as_components, from_components
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
 from clifford_rand.basis.metric import Metric
-from clifford_rand.functions.straight_line import Part, StraightLine
+from clifford_rand.basis.table import Part, StraightLine
 from clifford_rand.functions.study import APART, cosh_sinhc, cosh_sinhc_of_pair
 from clifford_rand.plans.cost_model import made_once
 
@@ -199,7 +199,7 @@ def closed_exponential(sigma: Any, B: MV) -> MV | None:
         image = exponential_of_one(B)
         if image is not None:
             return image * math.exp(sigma)
-    parts = layout.components(B.on_keys(code.work).coefficients)
+    parts = as_components(B.on_keys(code.work).coefficients)
     count = parts.shape[1]
     result = np.empty((code.keys.size, count), dtype=dtype)
     factor = None if not np.any(sigma) else np.exp(np.asarray(sigma, dtype=work)).ravel()
@@ -214,4 +214,4 @@ def closed_exponential(sigma: Any, B: MV) -> MV | None:
             out *= factor[part]
         if out.dtype != dtype:
             result[:, part] = out
-    return B.new(code.keys, layout.coefficients(result, B.shape))
+    return B.new(code.keys, from_components(result, B.shape))

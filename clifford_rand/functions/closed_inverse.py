@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import MV
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import as_components, from_components
 from clifford_rand.basis.keys import Keys
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
+from clifford_rand.basis.table import StraightLine
 from clifford_rand.compiler.loops import RowFunction, Rows, total
 from clifford_rand.compiler.scalar import Trace, TracedScalar
-from clifford_rand.functions.matrix_inverse import CLEAR, RANGE, components_are_lengths, one_by_matrix
+from clifford_rand.functions.matrix_forms import CLEAR, RANGE, components_are_lengths, one_by_matrix
 from clifford_rand.functions.scaling import eps_of
-from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.unit_form import used_vectors
 from clifford_rand.plans.cost_model import made_once, plan_of
 
@@ -180,7 +180,7 @@ def closed_inverse(A: MV) -> tuple[MV | None, NDArray[np.bool_]]:
     if code is None or not code.invertible or not A.ndim or A.dtype.kind == "c":
         return None, np.zeros(A.shape, dtype=bool)
     versors, adjugates = code.functions(A.dtype)
-    parts = layout.components(A.coefficients).astype(np.float64, copy=False)
+    parts = as_components(A.coefficients).astype(np.float64, copy=False)
     keys, values, done = code.keys, parts, np.zeros(parts.shape[1], dtype=bool)
     # a look at a few spares the rest where they are not versors
     if code.always or versors.all(parts[:, :FEW]) is not None:
@@ -194,7 +194,7 @@ def closed_inverse(A: MV) -> tuple[MV | None, NDArray[np.bool_]]:
             step = newton_step(A.algebra.form, A.keys, keys)
             better, done[more] = step(parts[:, more].T, values[:, more].T)
             values[:, more] = better.T
-    X = A.new(keys, layout.coefficients(values.astype(A.dtype, copy=False), A.shape))
+    X = A.new(keys, from_components(values.astype(A.dtype, copy=False), A.shape))
     return X, done.reshape(A.shape)
 
 

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import MV
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import as_components, from_components
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.metric import Metric
+from clifford_rand.basis.table import StraightLine
 from clifford_rand.functions.closed_exponential import CHUNK, SEPARATE, plane_exponential
 from clifford_rand.functions.closed_split import AGREES, DIMENSIONS, UNIT, tangent_code, unit_versors
-from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.functions.study import angle_and_half
 from clifford_rand.plans.cost_model import made_once, plan_of
 
@@ -271,7 +271,7 @@ def _closed_rows(R: MV, kept: Any, root: bool) -> tuple[Rows | None, NDArray[np.
             values, scale = values_and_scale
             rows = [x * math.sqrt(scale) for x in values] if root else [math.log(scale), *values]
             return np.array(rows, dtype=kept)[:, None], np.ones((), dtype=bool)
-    parts = layout.components(even)
+    parts = as_components(even)
     result = np.empty((code.even.size if root else 1 + code.bivectors.size, parts.shape[1]), dtype=kept)
     fine = np.empty(parts.shape[1], dtype=bool)
     work = code.sqrt if root else code.log
@@ -290,7 +290,7 @@ def closed_form(R: MV, kept: Any) -> tuple[MV | None, NDArray[np.bool_]]:
     d = R.algebra.d
     has_scale = bool(d < 2 or rows[0][fine.reshape(-1)].any())
     keys = keys_of_grades(d, (0,) * has_scale + ((2,) if d > 1 else ()))
-    return R.new(keys, layout.coefficients(rows if has_scale else rows[1:], R.shape)), fine
+    return R.new(keys, from_components(rows if has_scale else rows[1:], R.shape)), fine
 
 
 def closed_root(R: MV, kept: Any) -> tuple[MV | None, NDArray[np.bool_]]:
@@ -298,7 +298,7 @@ def closed_root(R: MV, kept: Any) -> tuple[MV | None, NDArray[np.bool_]]:
     rows, fine = _closed_rows(R, kept, root=True)
     if rows is None:
         return None, fine
-    return R.new(_code(R.algebra.form).even, layout.coefficients(rows, R.shape)), fine
+    return R.new(_code(R.algebra.form).even, from_components(rows, R.shape)), fine
 
 
 def closed_bivector(R: MV, eps: float) -> Rows | None:

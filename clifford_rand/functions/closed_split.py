@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import MV
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import as_components, from_components
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.metric import Metric
+from clifford_rand.basis.table import StraightLine
 from clifford_rand.functions.closed_exponential import SEPARATE
-from clifford_rand.functions.straight_line import StraightLine
 from clifford_rand.plans.cost_model import made_once, plan_of
 
 MOST = 6  # dimensions
@@ -235,8 +235,8 @@ class TangentCode:
         F = (f[:, None] * parts).sum(axis=0).real
         fine &= np.isfinite(F).all(axis=0) & np.isfinite(scale)
         F = np.where(fine, F, 0.0)
-        B = like.new(self.bivectors, layout.coefficients(F, (F.shape[1],)))
-        image = layout.components(B.exp().on_keys(self.even).coefficients)
+        B = like.new(self.bivectors, from_components(F, (F.shape[1],)))
+        image = as_components(B.exp().on_keys(self.even).coefficients)
         return np.concatenate([scale[None], F]), fine & self._agrees(image, rows, eps)
 
     def sqrt(self, rows: Rows, eps: float, like: MV) -> tuple[Rows, NDArray[np.bool_]]:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import copy_by_component
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
-from clifford_rand.functions.bivector_matrix import is_closed, square_and_rest
 from clifford_rand.functions.closed_exponential import closed_exponential, exponential_of_one
+from clifford_rand.functions.matrix_forms import is_closed, square_and_rest
 from clifford_rand.functions.scaling import (
     as_inexact,
     eps_of,
@@ -189,7 +189,7 @@ def _general(sigma: Any, B: MV, exponent: NDArray[np.int64]) -> MV:
         if array.ndim == 1 or left.all():
             array = _squared(result.new(result.keys, array))
         else:
-            array = layout.own(array)  # that of a multivector is read-only
+            array = copy_by_component(array)  # that of a multivector is read-only
             array[left] = _squared(result.new(result.keys, array[left]))
     return form.give(result.new(result.keys, array), B)
 

@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import MV
-from clifford_rand.basis import layout
-from clifford_rand.basis.coefficients import exact_quotient
+from clifford_rand.basis.coefficients import as_components, exact_quotient, from_components
 from clifford_rand.basis.keys import dense_keys, union
 from clifford_rand.errors import ArgumentError
-from clifford_rand.functions.bivector_matrix import is_closed, square_and_rest
 from clifford_rand.functions.closed_inverse import closed_inverse, inverse_of_one
-from clifford_rand.functions.matrix_inverse import inverse_grades
+from clifford_rand.functions.matrix_forms import inverse_grades, is_closed, square_and_rest
 from clifford_rand.functions.norms import norm_squared
 from clifford_rand.functions.scaling import (
     as_inexact,
@@ -34,7 +32,7 @@ from clifford_rand.functions.scaling import (
     times_power,
 )
 from clifford_rand.functions.unit_form import LARGEST_DENSE, unit_form, used_vectors
-from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
+from clifford_rand.plans.representation import from_matrices, representation_of, to_matrices
 
 PRODUCT_FROM = 128  # components from which A ~A costs more than the inverse through matrices of as many pairs or fewer
 VERSOR = 64  # units of rounding, relative to the scalar, that the rest of A ~A may have: some rotors have 8
@@ -86,16 +84,16 @@ def inverse(A: MV, *, rtol: float | None = None) -> MV:
         return _in_general(A, rtol)
     if done.all():
         return closed
-    flat = layout.components(A.coefficients)
+    flat = as_components(A.coefficients)
     left = np.flatnonzero(~done.reshape(-1))
     try:
-        remaining = _in_general(A.new(A.keys, layout.coefficients(flat[:, left], (len(left),))), rtol)
+        remaining = _in_general(A.new(A.keys, from_components(flat[:, left], (len(left),))), rtol)
     except ArgumentError:
         return _in_general(A, rtol)  # the error that names the place in the whole batch
     keys = union(closed.keys, remaining.keys)
-    parts = layout.components(closed.on_keys(keys).coefficients).copy()
-    parts[:, left] = layout.components(remaining.on_keys(keys).coefficients)
-    return A.new(keys, layout.coefficients(parts, A.shape))
+    parts = as_components(closed.on_keys(keys).coefficients).copy()
+    parts[:, left] = as_components(remaining.on_keys(keys).coefficients)
+    return A.new(keys, from_components(parts, A.shape))
 
 
 def _in_general(A: MV, rtol: float | None) -> MV:

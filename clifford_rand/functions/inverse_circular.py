@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import copy_by_component
 from clifford_rand.functions.circular import cosh_sinh, scalar_square
 from clifford_rand.functions.exponential import without_first
 from clifford_rand.functions.scaling import as_inexact, is_exact
@@ -241,8 +241,8 @@ def _closed(A: MV, inverse: InverseFunction, owner: str) -> MV | None:
     keys, values = values_on_keys[0], _checked(values_on_keys[1], A, inverse, owner)
     # an odd function of an A without a scalar part has none
     if A.keys.find(0) < 0 and not values[..., 0].any():
-        return A.new(without_first(keys), layout.own(values[..., 1:]))
-    return A.new(keys, layout.own(values))
+        return A.new(without_first(keys), copy_by_component(values[..., 1:]))
+    return A.new(keys, copy_by_component(values))
 
 
 # ---- any multivector

@@ -10,7 +10,7 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import as_components, from_components
 from clifford_rand.basis.keys import union
 from clifford_rand.functions.circular import scalar_square
 from clifford_rand.functions.closed_log import closed_form, closed_root
@@ -166,9 +166,9 @@ def _versor_roots(even: MV, dtype: Any, owner: str) -> tuple[MV, Array]:
     keys = roots.keys if result is None else result.keys
     parts = np.zeros((keys.size, len(flat)), dtype=kept)
     if result is not None:
-        parts[:, done.reshape(-1)] = layout.components(result.coefficients)[:, done.reshape(-1)]
-    parts[:, left] = layout.components(roots.on_keys(keys).coefficients)
-    return even.new(keys, layout.coefficients(parts, even.shape)), right.reshape(even.shape)
+        parts[:, done.reshape(-1)] = as_components(result.coefficients)[:, done.reshape(-1)]
+    parts[:, left] = as_components(roots.on_keys(keys).coefficients)
+    return even.new(keys, from_components(parts, even.shape)), right.reshape(even.shape)
 
 
 def _is_odd(R: MV) -> Array:

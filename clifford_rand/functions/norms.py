@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand._typing import MV
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import as_components, from_components
 from clifford_rand.basis.keys import Keys, keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.compiler.loops import RowFunction, Rows, total
@@ -165,7 +165,7 @@ def _divided(A: MV, rtol: float | None) -> MV:
         if array.ndim > 1:
             rows = _by_code(A, "normalized")
             if rows is not None:
-                return A.new(A.keys, layout.coefficients(rows, A.shape))
+                return A.new(A.keys, from_components(rows, A.shape))
         sums = _sums(A) if array.ndim == 1 else None
         if sums is not None and sums[0] > 16 * eps_of(array.dtype) * sums[1]:
             return A.new(A.keys, array / np.sqrt(sums[0]))
@@ -194,7 +194,7 @@ def _by_code(A: MV, name: str) -> NDArray[Any] | None:
     metric, array = A.algebra.form, A.coefficients
     key = (name, A.keys, array.dtype)
     code = made_once(metric, key, _code_of, metric, A.keys, array.dtype, name != "norm")
-    return None if code is None or not array.size else code.all(layout.components(array))
+    return None if code is None or not array.size else code.all(as_components(array))
 
 
 def _code_of(metric: Metric, keys: Keys, dtype: np.dtype, divided: bool) -> RowFunction | None:

@@ -1,6 +1,6 @@
 """Functions of a multivector by the eigenvalues of its matrix, and among them the principal logarithm and square root.
 
-With the matrix M = V Λ V⁻¹ of A, see `matrix_inverse`, f(M) = V f(Λ) V⁻¹. A matrix without a basis of eigenvectors, or
+With the matrix M = V Λ V⁻¹ of A, see `matrix_forms`, f(M) = V f(Λ) V⁻¹. A matrix without a basis of eigenvectors, or
 nearly so, is first moved by a random 1e-8 of its size, which costs half of the digits (E. B. Davies, SIAM Journal on
 Matrix Analysis and Applications 29, 2007): the caller improves those by Newton's method.
 
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import MV
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import as_components, from_components
 from clifford_rand.basis.keys import Keys, keys_of_grades, union
 from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.closed_exponential import plane_exponential
 from clifford_rand.functions.exponential import exponential, without_scalar
-from clifford_rand.functions.matrix_inverse import coefficients, matrices_of
+from clifford_rand.functions.matrix_forms import coefficients, matrices_of
 from clifford_rand.functions.orthogonal_log import principal_log, square_root
 from clifford_rand.functions.scaling import as_inexact, multiplied, power_of_two
 from clifford_rand.functions.unit_form import full_form, span_form, unit_form
@@ -121,7 +121,7 @@ def by_two_eigenvalues(A: MV, f: Function, derivative: Function, distance: Funct
         return None
     if code is not None:
         B = B.on_keys(code.work)
-    b = layout.components(B.coefficients)
+    b = as_components(B.coefficients)
     s = np.zeros(b.shape[1]) if code is None else np.broadcast_to(np.asarray(code.square(b)[0]), b.shape[1:])
     h, center = np.sqrt(s.astype(np.complex128)), np.ravel(np.broadcast_to(sigma, A.shape)).astype(np.complex128)
     # f(σ + B) = (f(σ + h) + f(σ - h))/2 + B (f(σ + h) - f(σ - h))/(2h), h = √s
@@ -136,7 +136,7 @@ def by_two_eigenvalues(A: MV, f: Function, derivative: Function, distance: Funct
         rounding = np.abs(plus) + np.abs(minus) + np.abs(center * mean)
         jump = np.abs(plus - minus - step) > np.abs(step) + ROUNDING * rounding
         odd = np.where(near & jump, (plus - minus) / (2 * np.where(h, h, 1)), mean)
-    values = layout.coefficients(np.concatenate([((plus + minus) / 2)[None], odd * b]), A.shape)
+    values = from_components(np.concatenate([((plus + minus) / 2)[None], odd * b]), A.shape)
     return union(keys_of_grades(A.keys.d, (0,)), B.keys), values
 
 

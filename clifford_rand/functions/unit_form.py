@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import copy_by_component
 from clifford_rand.basis.keys import Keys, keys_of_array, keys_of_grades
 from clifford_rand.basis.metric import Metric, metric_of_gram
 from clifford_rand.basis.rules import as_masks, bits_of
-from clifford_rand.kernels.outermorphism import move_components
+from clifford_rand.plans.representation import move_components
 
 LARGEST_DENSE = 20  # used basis vectors: 2^20 components, matrices of 1024 rows
 
@@ -266,7 +266,7 @@ def scale_null(A: MV, n: Array) -> MV:
         return A
     with np.errstate(over="ignore", under="ignore"):
         factor = np.ldexp(np.ones((), A.coefficients.real.dtype), np.asarray(n)[..., None] * null)
-    return A.new(A.keys, layout.own(A.coefficients * factor))
+    return A.new(A.keys, copy_by_component(A.coefficients * factor))
 
 
 @lru_cache(maxsize=256)

@@ -15,9 +15,8 @@ from clifford_rand._threads import cached_property
 from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.compiler.graph import Operations
 from clifford_rand.compiler.scalar import TraceError
-from clifford_rand.fusion.array_function import ArrayFunction
 from clifford_rand.fusion.kernel import FusedKernel, replaced_at, samples_at
-from clifford_rand.fusion.tracing import TENSORS, Tracing, kind_of
+from clifford_rand.fusion.tracing import TENSORS, ArrayFunction, Tracing, kind_of
 
 BACKENDS = ("numba", "numpy")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

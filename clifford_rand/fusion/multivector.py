@@ -10,8 +10,8 @@ import numpy as np
 from clifford_rand.basis.keys import Keys, keys_of_masks
 from clifford_rand.basis.table import product_table
 from clifford_rand.compiler.scalar import COMPLEX, Trace, TracedScalar, TraceError, apply_ufunc, is_number
-from clifford_rand.fusion import analysis, geometry
-from clifford_rand.fusion.base import LinearMaps, Untraced
+from clifford_rand.fusion import analysis, operations
+from clifford_rand.fusion.operations import LinearMaps, Untraced
 from clifford_rand.multivector import arithmetic, products
 from clifford_rand.multivector.components import called
 
@@ -178,9 +178,9 @@ class TracedMultivector(LinearMaps, Untraced):
     lc, rc, inner, scalar_product = products.lc, products.rc, products.inner, products.scalar_product
     commutator, anticommutator = products.commutator, products.anticommutator
     sandwich = analysis.sandwich
-    project = geometry.project
-    reject = geometry.reject
-    reflect = geometry.reflect
+    project = operations.project
+    reject = operations.reject
+    reflect = operations.reflect
 
     # ---- coefficients
 
@@ -228,9 +228,9 @@ class TracedMultivector(LinearMaps, Untraced):
     normalized = analysis.normalized
     inv = analysis.inverse
     exp = analysis.exponential
-    log = geometry.logarithm
-    sqrt = geometry.square_root
-    bivector_split = geometry.split
+    log = operations.logarithm
+    sqrt = operations.square_root
+    bivector_split = operations.split
 
     cosh, sinh, tanh = analysis.cosh, analysis.sinh, analysis.tanh
     outerexp, outersin = analysis.outer_exponential, analysis.outer_sine

@@ -27,8 +27,17 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.arrays import beside, is_tensor, namespace, values_of
 from clifford_rand.errors import ArgumentError
 from clifford_rand.fusion.kernel import replaced_at, samples_at
-from clifford_rand.fusion.path import MOST_PATHS, Kind, NotSpecializedError, Operand, Path, operands_of, path_of
-from clifford_rand.fusion.path_results import joined, same_form
+from clifford_rand.fusion.path import (
+    MOST_PATHS,
+    Kind,
+    NotSpecializedError,
+    Operand,
+    Path,
+    joined,
+    operands_of,
+    path_of,
+    same_form,
+)
 from clifford_rand.fusion.symbols import holds_symbols, of_symbols
 from clifford_rand.multivector.multivector import Multivector
 

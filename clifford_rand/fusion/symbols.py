@@ -82,7 +82,7 @@ def _element(operand: Operand, shape: tuple[int, ...], index: tuple[int, ...]) -
 
 def _of_one(call: _Call, arrays: Sequence[NDArray[Any]], batch: tuple[int, ...]) -> Any:
     """Return the result of one element, whose operands have the components of ``arrays``."""
-    from clifford_rand.symbolic.programs import exact, expressions_of, node_values, results_of
+    from clifford_rand.symbolic.closed_forms import exact, expressions_of, node_values, results_of
 
     expressions = [[exact(value) for value in array.ravel().tolist()] for array in arrays]
     samples = _samples(call, arrays, expressions)

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand.compiler.graph import COMPARISONS, FUNCTIONS, signed
-from clifford_rand.compiler.numbers import value_of
-from clifford_rand.compiler.scalar import Trace, TracedScalar, TraceError, apply_ufunc
+from clifford_rand.compiler.scalar import Trace, TracedScalar, TraceError, apply_ufunc, value_of
 from clifford_rand.fusion.multivector import lift_constant
 from clifford_rand.multivector.multivector import Multivector
 

@@ -9,8 +9,16 @@ from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.functions.scaling import as_inexact, expand, is_exact
-from clifford_rand.geometry.coordinates import blade_weights, homogeneous, quotient, relative, unit_scale
+from clifford_rand.functions.scaling import (
+    as_inexact,
+    blade_weights,
+    expand,
+    homogeneous,
+    is_exact,
+    quotient,
+    relative,
+    unit_scale,
+)
 from clifford_rand.geometry.subspaces import (
     contraction_matrix,
     gather,

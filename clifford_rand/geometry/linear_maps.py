@@ -13,8 +13,8 @@ from clifford_rand._typing import MV, ArrayLike, NDArray
 from clifford_rand.basis.coefficients import INT, as_coefficients, in_integers, largest
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades, keys_of_masks
 from clifford_rand.basis.rules import bits_of, is_odd_swap
-from clifford_rand.geometry.coordinates import as_multivector
-from clifford_rand.kernels.outermorphism import move_components
+from clifford_rand.functions.scaling import as_multivector
+from clifford_rand.plans.representation import move_components
 
 MOST_MINORS = 2**20  # entries of compound matrices beyond which the shears of the LU factors are faster
 LARGEST_SHEARS = 22  # dimensions of the 2^d array of the shears

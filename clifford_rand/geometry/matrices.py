@@ -8,9 +8,8 @@ import numpy as np
 from clifford_rand._checks import as_array, as_real, check_choice, check_tolerance, describe, fail
 from clifford_rand._typing import MV, ArrayLike, NDArray
 from clifford_rand.basis.keys import check_size, dense_keys
-from clifford_rand.functions.scaling import as_inexact
-from clifford_rand.geometry.coordinates import LEAST
-from clifford_rand.kernels.representation import from_matrices, representation_of, to_matrices
+from clifford_rand.functions.scaling import LEAST, as_inexact
+from clifford_rand.plans.representation import from_matrices, representation_of, to_matrices
 
 RTOL = 1e-6  # how far FᵀF may be from 1: a matrix that was printed with seven digits is still a rotation
 

@@ -12,8 +12,17 @@ from clifford_rand._checks import check_bool, check_listed, describe, fail, one_
 from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.functions.scaling import as_inexact, expand, is_exact
-from clifford_rand.geometry.coordinates import LEAST, as_multivector, blade_weights, homogeneous, quotient, unit_scale
+from clifford_rand.functions.scaling import (
+    LEAST,
+    as_inexact,
+    as_multivector,
+    blade_weights,
+    expand,
+    homogeneous,
+    is_exact,
+    quotient,
+    unit_scale,
+)
 from clifford_rand.geometry.subspaces import is_blade
 
 OWNER = "reciprocal_frame"

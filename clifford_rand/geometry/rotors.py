@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail, one_batch
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.functions.bivector_matrix import is_closed, square_and_rest
+from clifford_rand.functions.matrix_forms import is_closed, square_and_rest
 from clifford_rand.functions.norms import norm_squared
-from clifford_rand.functions.scaling import as_inexact, expand, is_exact
-from clifford_rand.geometry.coordinates import as_multivector, check_same_algebra, homogeneous, unit_scale
+from clifford_rand.functions.scaling import (
+    as_inexact,
+    as_multivector,
+    check_same_algebra,
+    expand,
+    homogeneous,
+    is_exact,
+    unit_scale,
+)
 from clifford_rand.geometry.subspaces import span_of, wedge_rows
 
 OWNER = "rotor_between"

@@ -18,8 +18,7 @@ from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand._typing import MV
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
 from clifford_rand.basis.rules import bits_of
-from clifford_rand.functions.scaling import as_inexact, expand
-from clifford_rand.geometry.coordinates import check_same_algebra, homogeneous, relative, unit_scale
+from clifford_rand.functions.scaling import as_inexact, check_same_algebra, expand, homogeneous, relative, unit_scale
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,7 @@ from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import ROUNDING
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
-from clifford_rand.functions.bivector_matrix import (
+from clifford_rand.functions.matrix_forms import (
     CLOSED_FROM,
     is_closed,
     moved_vectors,
@@ -18,9 +18,17 @@ from clifford_rand.functions.bivector_matrix import (
     square_and_rest,
     upper,
 )
-from clifford_rand.functions.scaling import as_inexact, expand, is_exact
-from clifford_rand.geometry.coordinates import blade_weights, cancels, quotient, relative, scaled
-from clifford_rand.plans.sandwich import ALWAYS, sandwich_plan
+from clifford_rand.functions.scaling import (
+    as_inexact,
+    blade_weights,
+    cancels,
+    expand,
+    is_exact,
+    quotient,
+    relative,
+    scaled,
+)
+from clifford_rand.plans.linear import ALWAYS, sandwich_plan
 
 RTOL = 1e-9  # default tolerance of is_versor
 LARGEST_MATRIX = 1024  # blades of one grade beyond which R X R⁻¹ is two products whatever the batch

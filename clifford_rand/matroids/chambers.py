@@ -7,7 +7,7 @@ import numpy as np
 
 from clifford_rand._checks import as_array, check_bool, describe, fail
 from clifford_rand._typing import ArrayLike
-from clifford_rand.basis.exact import echelon, integer_rows
+from clifford_rand.crossproduct.integers import echelon, integer_rows
 
 _Plane = tuple[int, ...]
 

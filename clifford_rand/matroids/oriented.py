@@ -12,8 +12,8 @@ from clifford_rand._checks import as_array, check_fits, check_integer, check_lis
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import ArrayLike
 from clifford_rand.basis.coefficients import in_integers, largest, narrowed, read_only
-from clifford_rand.basis.exact import echelon, integer_rows
 from clifford_rand.basis.rules import parity
+from clifford_rand.crossproduct.integers import echelon, integer_rows
 
 Signs = NDArray[np.int8]
 

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import check_choice, check_integer, describe, fail
-from clifford_rand.basis import layout
-from clifford_rand.basis.coefficients import common_dtype, in_integers, largest
+from clifford_rand.basis.coefficients import common_dtype, copy_by_component, in_integers, largest, zero_coefficients
 from clifford_rand.basis.keys import keys_of_grades, union
 from clifford_rand.multivector.batch import operand, stack
-from clifford_rand.multivector.comparison import aligned
-from clifford_rand.multivector.scalars import as_numbers, is_multivector
+from clifford_rand.multivector.comparison import aligned, as_numbers, is_multivector
 
 # ---- sums and other linear functions along batch axes
 
@@ -117,7 +115,9 @@ def gradient(A: Any, *spacing: Any, axis: Any = None, edge_order: int = 1) -> An
     array = A.coefficients.astype(np.float64) if A.dtype.kind == "i" else _numeric(A).coefficients
     differences: Any = np.gradient
     arrays = differences(array, *as_numbers(spacing, "numpy.gradient"), axis=axes, edge_order=edge_order)
-    parts = [A.new(A.keys, layout.own(part)) for part in (arrays if isinstance(arrays, list | tuple) else [arrays])]
+    parts = [
+        A.new(A.keys, copy_by_component(part)) for part in (arrays if isinstance(arrays, list | tuple) else [arrays])
+    ]
     return parts if len(axes) > 1 else parts[0]
 
 
@@ -164,7 +164,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     for i in range(n):
         array[i : i + m] += products.coefficients[i]
     first = (n + m - 1 - size) // 2
-    return products.new(products.keys, layout.own(array[first : first + size]))
+    return products.new(products.keys, copy_by_component(array[first : first + size]))
 
 
 def _axis(A: Any, axis: Any, name: str) -> int:
@@ -269,7 +269,7 @@ def _full_like(A: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None,
 
 
 def _zeros_like(A: Any, dtype: Any = None, *, shape: Any = None, **more: Any) -> Any:
-    return A.new(A.keys, layout.zeros(_batch(A, shape), A.keys.size, A.dtype if dtype is None else dtype))
+    return A.new(A.keys, zero_coefficients(_batch(A, shape), A.keys.size, A.dtype if dtype is None else dtype))
 
 
 def _ones_like(A: Any, dtype: Any = None, *, shape: Any = None, **more: Any) -> Any:

@@ -17,9 +17,8 @@ import numpy as np
 from clifford_rand._checks import check_instance, describe, fail
 from clifford_rand._suggestions import OF_MULTIVECTOR, suggestion
 from clifford_rand._typing import ArrayLike, NDArray
-from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import as_tensor, is_tensor
-from clifford_rand.basis.coefficients import INT, as_coefficients, is_scalar, read_only
+from clifford_rand.basis.coefficients import INT, as_coefficients, copy_by_component, is_scalar, read_only
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.basis.rules import MOST_LISTED
 
@@ -101,7 +100,7 @@ class StoredComponents(BladeAttributes):
             raise fail("coefficients", owner, rule, describe(f"shape {array.shape}"))
         self.algebra = algebra
         self.keys = keys
-        self.coefficients = read_only(layout.own(array))
+        self.coefficients = read_only(copy_by_component(array))
 
     def new(self, keys: Keys, coefficients: NDArray[Any]) -> Self:
         """Return a multivector of the same algebra, its array one that nobody else holds; without checks."""
@@ -163,7 +162,7 @@ class StoredComponents(BladeAttributes):
         >>> A[0].copy() == A[0], np.shares_memory(A[0].copy().coefficients, A.coefficients)
         (True, False)
         """
-        return self.new(self.keys, layout.own(self.coefficients))
+        return self.new(self.keys, copy_by_component(self.coefficients))
 
     # ---- what is stored
 

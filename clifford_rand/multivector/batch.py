@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_bool, check_listed, describe, fail, is_whole
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import MV
-from clifford_rand.basis import layout
 from clifford_rand.basis.arrays import namespace
-from clifford_rand.basis.coefficients import common_dtype, in_integers, largest
+from clifford_rand.basis.coefficients import as_components, common_dtype, from_components, in_integers, largest
 from clifford_rand.basis.keys import keys_of_masks, union
-from clifford_rand.multivector.scalars import as_numbers, is_multivector
+from clifford_rand.multivector.comparison import as_numbers, is_multivector
 
 
 def length(A: MV) -> int:
@@ -235,13 +234,13 @@ class _Elements:
             return type(index)([self.at(part) for part in index])
         keys, parts = self._parts
         places = np.asarray(index)
-        return self.like.new(keys, layout.coefficients(parts[:, places.reshape(-1)], places.shape))
+        return self.like.new(keys, from_components(parts[:, places.reshape(-1)], places.shape))
 
     @cached_property
     def _parts(self) -> tuple[Any, NDArray[Any]]:
         keys = functools.reduce(union, (A.keys for A in self.operands))
         dtype = functools.reduce(common_dtype, (A.dtype for A in self.operands))
-        aligned = (layout.components(A.on_keys(keys).astype(dtype).coefficients) for A in self.operands)
+        aligned = (as_components(A.on_keys(keys).astype(dtype).coefficients) for A in self.operands)
         return keys, np.concatenate(list(aligned), axis=1)
 
 

@@ -9,8 +9,14 @@ import numpy as np
 
 from clifford_rand._checks import check_broadcast, check_dtype, check_instance, describe, fail
 from clifford_rand._typing import MV, DTypeLike, NDArray
-from clifford_rand.basis import layout
-from clifford_rand.basis.coefficients import INT, as_coefficients, common_dtype
+from clifford_rand.basis.coefficients import (
+    INT,
+    as_coefficients,
+    common_dtype,
+    copy_by_component,
+    empty_coefficients,
+    zero_coefficients,
+)
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_masks, union
 from clifford_rand.multivector.batch import on_batch
 from clifford_rand.multivector.comparison import equal_entries
@@ -60,7 +66,7 @@ def replace(A: MV, coefficients: Any, at: Any = None) -> MV:
     for name, number in zip(coefficients, numbers.values(), strict=False):
         check_broadcast(name, "replace", A.shape, number.shape)
     batch = np.broadcast_shapes(A.shape, *(number.shape for number in numbers.values()))
-    array = layout.empty(batch, parts.keys.size, dtype)
+    array = empty_coefficients(batch, parts.keys.size, dtype)
     array[...] = parts.coefficients
     for mask, number in numbers.items():
         array[..., parts.keys.find(mask)] = number
@@ -87,7 +93,7 @@ def _replaced_at(A: MV, new: Any, at: Any) -> MV:
             rule = f"of a batch shape that broadcasts to {old.shape}"
             raise fail("coefficients", "replace", rule, describe(f"batch shape {B.shape}"))
     keys, dtype = union(A.keys, B.keys), common_dtype(A.dtype, B.dtype)
-    array = layout.own(A.on_keys(keys).astype(dtype).coefficients)
+    array = copy_by_component(A.on_keys(keys).astype(dtype).coefficients)
     array[on_batch(at)] = B.on_keys(keys).coefficients
     return A.new(keys, array)
 
@@ -113,7 +119,7 @@ def mapped(A: MV, function: Callable[..., Any]) -> MV:
         check_broadcast("function", "map", A.shape, column.shape)
     dtype = functools.reduce(common_dtype, (column.dtype for column in columns)) if columns else A.dtype
     batch = np.broadcast_shapes(A.shape, *(column.shape for column in columns))
-    array = layout.empty(batch, A.keys.size, dtype)
+    array = empty_coefficients(batch, A.keys.size, dtype)
     for i, column in enumerate(columns):
         array[..., i] = column
     return A.new(A.keys, array)
@@ -182,7 +188,7 @@ def on_keys(A: MV, keys: Keys) -> MV:
     if keys is A.keys:
         return A
     check_size(keys.size, type(A).__name__)
-    array = layout.zeros(A.shape, keys.size, A.dtype)
+    array = zero_coefficients(A.shape, keys.size, A.dtype)
     array[..., keys.place(A.keys)] = A.coefficients
     return A.new(keys, array)
 
@@ -223,7 +229,7 @@ def select(A: MV, keys: Keys) -> MV:
     if keys is A.keys:
         return A
     held = [A.keys.find(int(mask)) for mask in keys.masks]
-    array = layout.zeros(A.shape, keys.size, A.dtype)
+    array = zero_coefficients(A.shape, keys.size, A.dtype)
     places = [i for i, position in enumerate(held) if position >= 0]
     array[..., places] = A.coefficients[..., [held[i] for i in places]]
     return A.new(keys, array)

@@ -10,7 +10,6 @@ from clifford_rand.multivector import (
     display,
     linear,
     products,
-    scalars,
     symbols,
 )
 from clifford_rand.multivector.base import StoredComponents, methods_of, name_methods
@@ -118,16 +117,16 @@ class Multivector(StoredComponents):
 
     # ---- scalars are numbers
 
-    __float__ = scalars.to_float
-    __int__ = scalars.to_int
-    __complex__ = scalars.to_complex
-    __bool__ = scalars.to_bool
-    __round__ = scalars.rounded
-    __array__ = scalars.to_array
-    __lt__ = scalars.less
-    __le__ = scalars.less_equal
-    __gt__ = scalars.greater
-    __ge__ = scalars.greater_equal
+    __float__ = comparison.to_float
+    __int__ = comparison.to_int
+    __complex__ = comparison.to_complex
+    __bool__ = comparison.to_bool
+    __round__ = comparison.rounded
+    __array__ = comparison.to_array
+    __lt__ = comparison.less
+    __le__ = comparison.less_equal
+    __gt__ = comparison.greater
+    __ge__ = comparison.greater_equal
 
     # ---- the vector space, and division by what has an inverse
 

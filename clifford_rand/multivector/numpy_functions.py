@@ -10,7 +10,7 @@ from clifford_rand._typing import MV
 from clifford_rand.multivector import along_axes
 from clifford_rand.multivector.along_axes import OWN, of_coefficients
 from clifford_rand.multivector.batch import FIRST, moved
-from clifford_rand.multivector.scalars import as_numbers
+from clifford_rand.multivector.comparison import as_numbers
 
 _BINARY = {
     np.add: "add",

@@ -331,7 +331,7 @@ def _reciprocal_vectors(F: Any, symbols: Sequence[Any]) -> list[Any]:
     if metric.is_unit:
         inverse = np.diag(metric.diagonal.astype(np.int64))  # its own inverse
     elif metric.is_exact:
-        from clifford_rand.symbolic.matrices import inverse_matrix
+        from clifford_rand.symbolic.coefficients import inverse_matrix
 
         inverse = inverse_matrix(metric.gram)
     else:

@@ -20,11 +20,18 @@ from clifford_rand.basis.arrays import (
 from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.basis.keys import Keys, sorted_grades
 from clifford_rand.geometry.projections import refuse_flats
+from clifford_rand.multivector import tensor_functions, tensor_operations
 from clifford_rand.multivector.base import of_another_algebra
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.plans.tensor_product import tensor_plan
-from clifford_rand.tensors import functions, operations
-from clifford_rand.tensors.places import check_dual, coefficients_beside, keys_of, map_of, part_of, placed_on
+from clifford_rand.plans.tensors import (
+    check_dual,
+    coefficients_beside,
+    keys_of,
+    map_of,
+    part_of,
+    placed_on,
+    tensor_plan,
+)
 
 HINT = "A.to_numpy() is the same multivector of NumPy, without a gradient."
 
@@ -130,32 +137,32 @@ class TensorMultivector(Multivector):
 
     # ---- batch axes, comparison, numbers, sums
 
-    __iter__ = operations.iterate
-    __getitem__ = operations.item
-    reshape = operations.reshape
-    sum = operations.total
-    mean = operations.mean
-    prod = operations.prod
-    __eq__ = operations.equal
-    __ne__ = operations.unequal
+    __iter__ = tensor_operations.iterate
+    __getitem__ = tensor_operations.item
+    reshape = tensor_operations.reshape
+    sum = tensor_operations.total
+    mean = tensor_operations.mean
+    prod = tensor_operations.prod
+    __eq__ = tensor_operations.equal
+    __ne__ = tensor_operations.unequal
     __hash__ = None
-    isclose = operations.isclose
-    is_zero = operations.is_zero
-    __float__ = operations.to_float
-    __int__ = operations.to_int
-    __complex__ = operations.to_complex
-    __bool__ = operations.to_bool
-    __lt__ = operations.less
-    __le__ = operations.less_equal
-    __gt__ = operations.greater
-    __ge__ = operations.greater_equal
-    __add__ = __radd__ = operations.add
-    __sub__ = operations.subtract
-    __rsub__ = operations.subtract_from
-    __neg__ = operations.negative
-    __mul__ = operations.times
-    __rmul__ = operations.times_from
-    __truediv__ = operations.divide
+    isclose = tensor_operations.isclose
+    is_zero = tensor_operations.is_zero
+    __float__ = tensor_operations.to_float
+    __int__ = tensor_operations.to_int
+    __complex__ = tensor_operations.to_complex
+    __bool__ = tensor_operations.to_bool
+    __lt__ = tensor_operations.less
+    __le__ = tensor_operations.less_equal
+    __gt__ = tensor_operations.greater
+    __ge__ = tensor_operations.greater_equal
+    __add__ = __radd__ = tensor_operations.add
+    __sub__ = tensor_operations.subtract
+    __rsub__ = tensor_operations.subtract_from
+    __neg__ = tensor_operations.negative
+    __mul__ = tensor_operations.times
+    __rmul__ = tensor_operations.times_from
+    __truediv__ = tensor_operations.divide
 
     # ---- products
 
@@ -196,50 +203,50 @@ class TensorMultivector(Multivector):
 
     # ---- functions
 
-    norm_squared = functions.norm_squared
-    norm = __abs__ = functions.norm
-    normalized = functions.normalized
-    inv = functions.inverse
-    exp = functions.exponential
-    log = functions.logarithm
-    sqrt = functions.square_root
+    norm_squared = tensor_functions.norm_squared
+    norm = __abs__ = tensor_functions.norm
+    normalized = tensor_functions.normalized
+    inv = tensor_functions.inverse
+    exp = tensor_functions.exponential
+    log = tensor_functions.logarithm
+    sqrt = tensor_functions.square_root
 
     # ---- versors and blades at work
 
     def sandwich(self, X: Any) -> Any:
-        """Return R X R⁻¹: see `clifford_rand.tensors.functions.sandwich`."""
-        return functions.sandwich(self, self.operand(X, "sandwich"))
+        """Return R X R⁻¹: see `clifford_rand.multivector.tensor_functions.sandwich`."""
+        return tensor_functions.sandwich(self, self.operand(X, "sandwich"))
 
     def vector_matrix(self) -> Tensor:
         """Return the (..., d, d) matrix of x ↦ R x R⁻¹ on the components of vectors; R is taken for a versor."""
         xp, keys = namespace(self.coefficients), keys_of(self.algebra.form, (1,))
         basis = self.new(keys, xp.eye(keys.size, **beside(self.coefficients)))
-        images = functions.sandwich(self.new(self.keys, self.coefficients[..., None, :]), basis).on_keys(keys)
+        images = tensor_functions.sandwich(self.new(self.keys, self.coefficients[..., None, :]), basis).on_keys(keys)
         return xp.matrix_transpose(images.coefficients)
 
     def left_matrix(self) -> Tensor:
         """Return the (..., 2^d, 2^d) matrix of X ↦ A X on all components."""
-        return functions.matrix(self, left=True)
+        return tensor_functions.matrix(self, left=True)
 
     def right_matrix(self) -> Tensor:
         """Return the (..., 2^d, 2^d) matrix of X ↦ X A on all components."""
-        return functions.matrix(self, left=False)
+        return tensor_functions.matrix(self, left=False)
 
     def project(self, B: Any) -> Any:
         """Return (A ⌋ B) B⁻¹ for a blade B of one grade."""
         B = self.operand(B, "project")
         refuse_flats(self, max(B.keys.grades, default=0))
-        return self.lc(B).lc(functions.blade_inverse(B, "project"))
+        return self.lc(B).lc(tensor_functions.blade_inverse(B, "project"))
 
     def reject(self, B: Any) -> Any:
         """Return (A ∧ B) B⁻¹ for a blade B of one grade."""
         B = self.operand(B, "reject")
-        return self.wedge(B).rc(functions.blade_inverse(B, "reject"))
+        return self.wedge(B).rc(tensor_functions.blade_inverse(B, "reject"))
 
     def reflect(self, B: Any, *, inside: bool = False) -> Any:
         """Return the reflection of A in the mirror orthogonal to a blade B of one grade, or in B with ``inside``."""
         B = self.operand(B, "reflect")
-        inverse = functions.blade_inverse(B, "reflect")
+        inverse = tensor_functions.blade_inverse(B, "reflect")
         A = self.involute() if (B.keys.grades[0] + inside) % 2 else self
         product = (B * A) * inverse
         return product.part(tuple(k for k in product.keys.grades if k in A.keys.grades))

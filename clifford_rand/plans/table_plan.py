@@ -8,16 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import cached_property, for_each_slice
-from clifford_rand.basis.coefficients import INT, MOST, common_dtype, largest, narrowed
+from clifford_rand.basis.coefficients import (
+    INT,
+    MOST,
+    as_components,
+    common_dtype,
+    from_components,
+    largest,
+    narrowed,
+    zero_coefficients,
+)
 from clifford_rand.basis.keys import Keys, check_size
-from clifford_rand.basis.layout import coefficients, components, zeros
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import SCALAR
-from clifford_rand.basis.table import ProductTable, product_table
+from clifford_rand.basis.table import OrderedSums, ProductTable, product_table
 from clifford_rand.compiler.decorator import has_compiler
 from clifford_rand.compiler.loops import RowFunction, Rows, Table, read_only, table_rows
 from clifford_rand.compiler.scalar import Trace, TracedScalar
-from clifford_rand.kernels.ordered import OrderedSums
 
 TENSOR = 2**15  # entries of a (n_a, n_out, n_b) array that one product reads as a matrix: 256 KiB, second-level cache
 LOAD = 2**26  # table rows × samples that gathers do in the time in which Numba and the kernel are loaded
@@ -45,7 +52,7 @@ def kernel_pays(work: int) -> bool:
     return has_compiler()
 
 
-_KERNEL = "clifford_rand.kernels.products"
+_KERNEL = "clifford_rand.plans.kernels"
 
 
 class TablePlan:
@@ -67,7 +74,7 @@ class TablePlan:
         """Return the coefficients (..., n_out) of the products of (..., n_a) and (..., n_b).
 
         Shapes and dtypes alone decide what rounds: one tensor, a matrix, or sums in the order of the table. The ways to
-        these sums, of which more are there the more was computed before, give the same bits: see `kernels.ordered`.
+        these sums, of which more are there the more was computed before, give the same bits: see `basis.table`.
         """
         if a.ndim == 1 and b.ndim == 1 and a.dtype is b.dtype:
             try:
@@ -87,7 +94,7 @@ class TablePlan:
         batch = a.shape[:-1] if a.shape[:-1] == b.shape[:-1] else np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
         n = math.prod(batch)
         if not len(self.table.left) or not n:
-            return zeros(batch, self.keys.size, dtype)
+            return zero_coefficients(batch, self.keys.size, dtype)
         one_a, one_b = a.size == self.size_a, b.size == self.size_b
         if one_a and self._matrix_pays(self.size_b, n):
             return self._by_matrix(self.matrix(a.reshape(-1), "left"), b, batch)
@@ -95,7 +102,7 @@ class TablePlan:
             return self._by_matrix(self.matrix(b.reshape(-1), "right"), a, batch)
         parts_a, parts_b = _samples(a, batch, one_a), _samples(b, batch, one_b)
         sums = self._complex_sums if dtype.kind == "c" else self._sums
-        return coefficients(sums(parts_a, parts_b), batch)
+        return from_components(sums(parts_a, parts_b), batch)
 
     def _sums(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
         """Return the components (n_out, N) of real samples (n_a, N) and (n_b, N), or one sample of either."""
@@ -212,8 +219,8 @@ class TablePlan:
 
     def _by_matrix(self, matrix: NDArray[Any], many: NDArray[Any], batch: tuple[int, ...]) -> NDArray[Any]:
         """Multiply by one multivector: its matrix, and one GEMM for the whole batch."""
-        parts = components(many)
-        return coefficients(matrix.astype(many.dtype, copy=False) @ parts, batch)
+        parts = as_components(many)
+        return from_components(matrix.astype(many.dtype, copy=False) @ parts, batch)
 
     def _coef(self, dtype: np.dtype) -> NDArray[Any]:
         coef = self._coefs.get(dtype)
@@ -232,7 +239,7 @@ class TablePlan:
         return fits
 
     def _once(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        from clifford_rand.kernels.products import apply_table_once
+        from clifford_rand.plans.kernels import apply_table_once
 
         out = np.empty(self.keys.size, dtype=a.dtype)
         apply_table_once(self._rows(a.dtype), contiguous(a), contiguous(b), out)
@@ -248,7 +255,7 @@ class TablePlan:
         return table_rows(trace, (rows.indptr, rows.left, rows.right, rows.coef), a, b)
 
     def _by_kernel(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-        from clifford_rand.kernels.products import apply_table
+        from clifford_rand.plans.kernels import apply_table
 
         n, table = a.shape[1], self._rows(a.dtype)
         a, b = contiguous(a), contiguous(b)
@@ -270,7 +277,7 @@ def _samples(array: NDArray[Any], batch: tuple[int, ...], one: bool) -> NDArray[
     """Return coefficients as components (K, N), (K, 1) of one sample that the whole batch shares."""
     if one:
         return array.reshape(-1, 1)
-    return components(array if array.shape[:-1] == batch else np.broadcast_to(array, (*batch, array.shape[-1])))
+    return as_components(array if array.shape[:-1] == batch else np.broadcast_to(array, (*batch, array.shape[-1])))
 
 
 def _planes(parts: NDArray[Any], *which: int) -> NDArray[Any]:

@@ -24,10 +24,8 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.robots.evaluation import Evaluation, check_regular
 from clifford_rand.robots.formulas import frame_of, motor_product, reverse
-from clifford_rand.robots.screws import coefficients_of, tree_of_screws
 from clifford_rand.robots.search import InverseKinematicsResult, motion_twist, search
-from clifford_rand.robots.tree import BASES, Tree, tree_of
-from clifford_rand.robots.urdf import read_urdf
+from clifford_rand.robots.tree import BASES, Tree, coefficients_of, read_urdf, tree_of, tree_of_screws
 
 FRAMES = ("space", "body", "mixed")
 

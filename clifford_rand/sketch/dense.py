@@ -172,7 +172,7 @@ class SRHT(Sketch):
                 z[:, into] = X[part] * weight_in
                 out[part] = hadamard(z)[:, outof] * weight_out
             return out
-        from clifford_rand.kernels.sketches import hadamard_rows, over_rows  # Numba loads here, not at import
+        from clifford_rand.sketch.kernels import hadamard_rows, over_rows  # Numba loads here, not at import
 
         low = _LOW if self.n_padded >= _TURN_FROM else 1
         turned = outof % low * (self.n_padded // low) + outof // low

@@ -43,17 +43,17 @@ class SparseTable(NamedTuple):
 
     def times_rows(self, X: NDArray[Any], width: int, scale: float = 1.0) -> NDArray[Any]:
         """Return scale · X Mᵀ (n, width), M in blocks of the default size."""
-        from clifford_rand.kernels import sketches  # Numba loads here, not at import
+        from clifford_rand.sketch.kernels import over_rows, sparse_rows  # Numba loads here, not at import
 
         arguments = (self.starts, self.place, self.entries.astype(X.dtype, copy=False), _BLOCK, scale)
-        return sketches.over_rows(sketches.sparse_rows, X, arguments, width)
+        return over_rows(sparse_rows, X, arguments, width)
 
     def times_columns(self, x: NDArray[Any], width: int, scale: float = 1.0) -> NDArray[Any]:
         """Return scale · M x (width, k), M in one block."""
-        from clifford_rand.kernels import sketches
+        from clifford_rand.sketch.kernels import over_columns
 
         entries = self.entries.astype(x.dtype, copy=False)
-        return sketches.over_columns(x, self.starts, self.place, entries, scale, width)
+        return over_columns(x, self.starts, self.place, entries, scale, width)
 
 
 class SparseSketch(Sketch):

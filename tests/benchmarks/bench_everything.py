@@ -235,8 +235,8 @@ def main():
         fresh=(False, "do not load the compiled kernels beforehand"),
     )
     if not args.fresh:
-        for kernel in ("products", "null_vectors"):
-            importlib.import_module(f"clifford_rand.kernels.{kernel}")
+        for kernels in ("plans.kernels", "crossproduct.null_vectors"):
+            importlib.import_module(f"clifford_rand.{kernels}")
     for title in args.only:
         show(title, args.largest, args.seconds, time.process_time if args.cpu else time.perf_counter)
     machine("scipy")

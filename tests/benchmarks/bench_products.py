@@ -16,8 +16,7 @@ from timing import agree, alternate, fresh, need, peak_mib, report, run_parts, s
 import clifford_rand as cr
 from clifford_rand.basis.keys import dense_keys
 from clifford_rand.basis.rules import is_odd_swap
-from clifford_rand.plans.cost_model import choose, table_seconds, transform_seconds
-from clifford_rand.plans.fast import TransformPlan
+from clifford_rand.plans.cost_model import TransformPlan, choose, table_seconds, transform_seconds
 from clifford_rand.plans.table_plan import TablePlan
 
 MILLION = 1_000_000

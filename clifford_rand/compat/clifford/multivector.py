@@ -7,8 +7,7 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import ArrayLike, DTypeLike, NDArray
-from clifford_rand.basis import layout as memory
-from clifford_rand.basis.coefficients import as_coefficients, read_only
+from clifford_rand.basis.coefficients import as_coefficients, copy_by_component, read_only
 from clifford_rand.basis.keys import Keys, dense_keys
 from clifford_rand.geometry import projections
 from clifford_rand.multivector import arithmetic, comparison, display, linear, numpy_functions, products
@@ -89,7 +88,7 @@ class MultiVector(Multivector):
             rule = f"a sequence of {layout.gaDims} components on its last axis"
             raise fail("value", "MultiVector", rule, describe(f"shape {array.shape}"))
         self.keys = dense_keys(layout.dims)
-        self.coefficients = read_only(memory.own(layout.stored(array)))
+        self.coefficients = read_only(copy_by_component(layout.stored(array)))
 
     def new(self, keys: Keys, coefficients: NDArray[Any]) -> "MultiVector":
         """Return a multivector of the same layout without checks."""

@@ -13,8 +13,7 @@ from clifford_rand.compat.galgebra.coefficients import is_zero, of_kind, sum_of_
 from clifford_rand.compat.wrapper import binary, both, unary
 from clifford_rand.functions.scaling import expand
 from clifford_rand.multivector import display
-from clifford_rand.symbolic.coefficients import each
-from clifford_rand.symbolic.matrices import positive_root
+from clifford_rand.symbolic.coefficients import each, positive_root
 
 
 def of(ga: Any, inner: Any) -> "Mv":

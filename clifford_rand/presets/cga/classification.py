@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import copy_by_component
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import decided, zeros
@@ -161,6 +161,6 @@ def _gathered(algebra: Algebra, shape: tuple[int, ...], dtype: Any, groups: list
     for k, kind, places, (direction, c, rho, size) in groups:
         grade[places], kind_of[places], E[places] = k, kind, direction.on_keys(keys).coefficients
         location[places], square[places], weight[places] = c, rho, size
-    direction = euclidean(n).new(keys, layout.own(E.reshape(*shape, keys.size)))
+    direction = euclidean(n).new(keys, copy_by_component(E.reshape(*shape, keys.size)))
     grade, kind_of, square, weight = (array.reshape(shape)[()] for array in (grade, kind_of, square, weight))
     return ConformalObject(algebra, grade, kind_of, direction, location.reshape(*shape, n), square, weight)

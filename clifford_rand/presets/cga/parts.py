@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import copy_by_component
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks
 from clifford_rand.fusion.traced_array import zeros
 from clifford_rand.multivector.multivector import Multivector
@@ -59,7 +59,7 @@ def split(X: Any, null: bool) -> Parts:
     if not null:  # e_{n+1} = n_∞/2 - n_o and e_{n+2} = n_∞/2 + n_o
         o, i, m = i - o, (o + i) / 2, -m
     grades = ((a, k), (sign * o, k - 1), (sign * i, k - 1), (m, k - 2))
-    return Parts(*(alg.new(_blades(n, g), layout.own(values)) for values, g in grades))
+    return Parts(*(alg.new(_blades(n, g), copy_by_component(values)) for values, g in grades))
 
 
 def joined(algebra: Algebra, null: bool, k: int, parts: Parts) -> Multivector:
@@ -73,7 +73,7 @@ def joined(algebra: Algebra, null: bool, k: int, parts: Parts) -> Multivector:
     shape = np.broadcast_shapes(*(value.shape[:-1] for value in values))
     columns = [np.broadcast_to(value, (*shape, value.shape[-1])) for value in (a, o, i, m)]
     order = np.argsort(np.concatenate(_places(n, k)))
-    return algebra.new(keys_of_grades(n + 2, (k,)), layout.own(np.concatenate(columns, axis=-1)[..., order]))
+    return algebra.new(keys_of_grades(n + 2, (k,)), copy_by_component(np.concatenate(columns, axis=-1)[..., order]))
 
 
 def round_parts(E: Any, c: Any, rho: Any, null: bool) -> Parts:
@@ -204,7 +204,7 @@ def assemble(described: Any, algebra: Algebra) -> Multivector:
             part = E.new(E.keys, rows[at] * weight[at, None]).select_keys(keys_of_grades(n, (k - DROP[name],)))
             parts = _with_parameters(name, k, part, centers[at], rho[at], null)
             array[at] += joined(algebra, null, k, parts).on_keys(keys).coefficients
-    return algebra.new(keys, layout.own(array.reshape(*shape, keys.size)))
+    return algebra.new(keys, copy_by_component(array.reshape(*shape, keys.size)))
 
 
 def _with_parameters(kind: str, k: int, E: Any, center: NDArray[Any], rho: NDArray[Any], null: bool) -> Parts:

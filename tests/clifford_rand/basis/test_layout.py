@@ -7,7 +7,13 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand import algebra
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import (
+    as_components,
+    copy_by_component,
+    empty_coefficients,
+    from_components,
+    zero_coefficients,
+)
 from clifford_rand.functions import exponential, norms
 from clifford_rand.multivector.base import StoredComponents
 from support.refusals import refused
@@ -39,16 +45,18 @@ def test_components_of_what_is_made_lie_apart(batch):
 
 def test_layouts_are_taken_apart_and_put_together():
     array = np.arange(24.0).reshape(2, 3, 4)
-    parts = layout.components(array)
+    parts = as_components(array)
     assert parts.shape == (4, 6)
-    np.testing.assert_array_equal(layout.coefficients(parts, (2, 3)), array)
-    np.testing.assert_array_equal(layout.own(array), array)
-    assert layout.own(array).strides == (24, 8, 48)
-    assert np.shares_memory(layout.components(layout.own(array)[0]), layout.components(layout.own(array))) is False
-    apart = layout.own(array)
-    assert np.shares_memory(layout.components(apart), apart)
+    np.testing.assert_array_equal(from_components(parts, (2, 3)), array)
+    np.testing.assert_array_equal(copy_by_component(array), array)
+    assert copy_by_component(array).strides == (24, 8, 48)
+    assert (
+        np.shares_memory(as_components(copy_by_component(array)[0]), as_components(copy_by_component(array))) is False
+    )
+    apart = copy_by_component(array)
+    assert np.shares_memory(as_components(apart), apart)
     for batch in ((), (3,), (0, 2)):
-        assert layout.empty(batch, 5, float).shape == layout.zeros(batch, 5, float).shape == (*batch, 5)
+        assert empty_coefficients(batch, 5, float).shape == zero_coefficients(batch, 5, float).shape == (*batch, 5)
 
 
 def test_a_grade_of_a_batch_is_a_view():

@@ -8,9 +8,8 @@ import pytest
 import clifford_rand as cr
 from clifford_rand.compiler import loops
 from clifford_rand.compiler.loops import LazyLoop
-from clifford_rand.crossproduct import paths
-from clifford_rand.kernels import null_vectors, products
-from clifford_rand.plans import table_plan
+from clifford_rand.crossproduct import null_vectors, paths
+from clifford_rand.plans import kernels, table_plan
 from clifford_rand.plans.table_plan import TablePlan
 from clifford_rand.sketch import dense, sparse
 from clifford_rand_nn.datafits import functions
@@ -39,15 +38,15 @@ def without(monkeypatch, *modules):
 @pytest.mark.parametrize(("n", "d"), [(1, 4), (3, 6), (1, 8), (300, 5)])
 def test_wedge_products(dtype, n, d, monkeypatch):
     """Halves one after the other, and together."""
-    without(monkeypatch, products)
+    without(monkeypatch, kernels)
     alg = cr.Algebra(d)
     keys = alg.multivector(np.ones(2**d)).keys
     order = np.argsort(keys.masks)
     a, b = normal(d, 2, n, 2**d, dtype=dtype)
     expected = TablePlan(alg.form, "wedge", keys, keys)(a, b)
     for together in (1, 2**12):
-        monkeypatch.setattr(products, "_TOGETHER", together)
-        product = products.wedge_products(a[:, order], b[:, order])
+        monkeypatch.setattr(kernels, "_TOGETHER", together)
+        product = kernels.wedge_products(a[:, order], b[:, order])
         close(product, expected[:, order])
 
 
@@ -67,7 +66,7 @@ def test_exchange_of_a_row():
 @precisions
 def test_many_crosses(dtype, monkeypatch):
     without(monkeypatch, paths)
-    monkeypatch.setitem(sys.modules, "clifford_rand.kernels.null_vectors", None)  # whose import fails
+    monkeypatch.setitem(sys.modules, "clifford_rand.crossproduct.null_vectors", None)  # whose import fails
     pairs, rows = normal(0, 2**16, 3, dtype=dtype), normal(1, 12, 4, dtype=dtype)
     index = np.arange(2**16).reshape(-1, 2)
     np.testing.assert_array_equal(cr.cross_many(pairs, index), np.cross(pairs[::2], pairs[1::2]))
@@ -81,7 +80,7 @@ def test_sketches_of_many_rows(monkeypatch):
     without(monkeypatch, sparse, dense)
     monkeypatch.setattr(sparse, "KERNEL_FROM", 2**10)
     monkeypatch.setattr(dense, "_KERNEL_FROM", 2**10)
-    monkeypatch.setitem(sys.modules, "clifford_rand.kernels.sketches", None)
+    monkeypatch.setitem(sys.modules, "clifford_rand.sketch.kernels", None)
     X = normal(0, 80, 100)
     for S in (cr.SJLT(30, 100, rng=0), cr.SparseSign(30, 100, rng=0), cr.SRHT(30, 100, rng=0)):
         for actual, expected in ((X @ S.T, X @ S.toarray().T), (S @ X.T, S.toarray() @ X.T)):

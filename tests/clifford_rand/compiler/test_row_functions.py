@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
-from clifford_rand.basis import layout
+from clifford_rand.basis.coefficients import as_components, from_components
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.table import product_table
 from clifford_rand.compiler import loops
@@ -148,7 +148,7 @@ def test_full_inverses_of_rows_are_those_of_each_alone(counts):
     values[9:12] = (1 + 0.99 * unit).dense().values + 1e-3 * values[9:12]
     A = alg.multivector(values)
     code = inverse_code(alg.form, A.keys)
-    result, is_clear = code.functions(A.dtype)[1].marked(layout.components(A.coefficients))
+    result, is_clear = code.functions(A.dtype)[1].marked(as_components(A.coefficients))
     done, more = is_clear & (result[-1] > 0), is_clear & ~(result[-1] > 0)
     assert list(done[3:6]) == list(more[3:6]) == [False] * 3
     assert done[6:9].all()
@@ -169,7 +169,7 @@ def test_the_function_of_rows_knows_a_versor_as_the_array_code_does(counts):
     vectors = alg.vector(rng.standard_normal((2, 40, alg.d)) + 3 * (np.arange(alg.d) == 1))
     R = (vectors[0] * vectors[1]).even().on_keys(keys_of_grades(alg.d, (0, 2, 4)))
     code = inverse_code(alg.form, R.keys)
-    parts = layout.components(R.coefficients).copy()
+    parts = as_components(R.coefficients).copy()
     parts[:, 3] *= 1e-27
     parts[:, 4] *= 1e27
     parts[-1, 5:8] += 1.0  # A ~A has a pseudoscalar, of either sign
@@ -180,7 +180,7 @@ def test_the_function_of_rows_knows_a_versor_as_the_array_code_does(counts):
         assert (alg.e12 * alg.e12)["1"] == 1
     inverses, held = code.functions(R.dtype)[0].marked(parts)
     np.testing.assert_array_equal(np.flatnonzero(~held), np.arange(3, 12))
-    A = R.new(R.keys, layout.coefficients(parts, (40,)))[held]
+    A = R.new(R.keys, from_components(parts, (40,)))[held]
     np.testing.assert_allclose(inverses[:, held].T, ((~A) / (A * ~A)["1"]).coefficients, rtol=1e-13)
 
 

@@ -141,11 +141,11 @@ def test_empty_batch_on_every_path(name):
 
 def both_ways(X, index, monkeypatch):
     """The pairs of rows by NumPy and by the kernel."""
-    importlib.import_module("clifford_rand.kernels.null_vectors")  # from now on the kernel is taken
+    importlib.import_module("clifford_rand.crossproduct.null_vectors")  # from now on the kernel is taken
     rtol = default_rtol(3, X.dtype)
     by_kernel = ordinary_pairs(X, index, rtol)
     with monkeypatch.context() as patch:
-        patch.delitem(sys.modules, "clifford_rand.kernels.null_vectors")
+        patch.delitem(sys.modules, "clifford_rand.crossproduct.null_vectors")
         return ordinary_pairs(X, index, rtol), by_kernel
 
 

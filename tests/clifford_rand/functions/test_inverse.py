@@ -9,7 +9,7 @@ import sympy
 import clifford_rand as cr
 from clifford_rand.functions.closed_inverse import closed_inverse, inverse_code
 from clifford_rand.functions.inverse import determinant_and_adjugate
-from clifford_rand.functions.matrix_inverse import inverse_grades, one_by_matrix
+from clifford_rand.functions.matrix_forms import inverse_grades, one_by_matrix
 from clifford_rand.plans.table_plan import TablePlan
 from support.blades import signatures
 from support.refusals import refused

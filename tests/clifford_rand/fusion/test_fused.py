@@ -13,8 +13,8 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.basis.keys import keys_of_masks
-from clifford_rand.fusion.base import REASONS
 from clifford_rand.fusion.multivector import TracedMultivector
+from clifford_rand.fusion.operations import REASONS
 from clifford_rand.multivector.base import INTERNAL, BladeAttributes
 from support.refusals import refused
 

@@ -10,10 +10,10 @@ import pytest
 import clifford_rand as cr
 from clifford_rand.basis.keys import keys_of_array
 from clifford_rand.basis.rules import RULES, as_masks, bits_of
-from clifford_rand.kernels.products import wedge_products
 from clifford_rand.multivector.products import multiply, named
 from clifford_rand.plans import cost_model, table_plan
-from clifford_rand.plans.fast import CongruencePlan, SubsetPlan, TransformPlan
+from clifford_rand.plans.cost_model import CongruencePlan, SubsetPlan, TransformPlan
+from clifford_rand.plans.kernels import wedge_products
 from clifford_rand.plans.table_plan import TablePlan
 from support.blades import all_blades, blade_product, product_tensor
 from support.refusals import refused

@@ -8,7 +8,7 @@ import pytest
 import clifford_rand as cr
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.multivector.tensor import REFUSED, SHARED, TensorMultivector
-from clifford_rand.plans.tensor_product import MatrixProduct
+from clifford_rand.plans.tensors import MatrixProduct
 from support.metrics import versor
 from support.refusals import refused
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import clifford_rand as cr
 from clifford_rand import SJLT, SRHT, GaussianSketch, LeverageSampling, SparseSign
-from clifford_rand.kernels.sketches import hadamard_rows, over_columns, over_rows, sparse_rows
 from clifford_rand.sketch import dense, sparse
+from clifford_rand.sketch.kernels import hadamard_rows, over_columns, over_rows, sparse_rows
 from support.geometry import gaussian
 from support.refusals import refused
 from support.sketches import MAKERS, RandomSigns, drawn

@@ -15,7 +15,7 @@ Table = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[A
 
 # The tables are arguments: one compiled kernel for each dtype serves every algebra and every product. Four rows of a
 # table share one pass over a component of the result. No product and sum are fused, and none are added in another
-# order: the bits are those of `ordered`, which computes the same as long as this is not loaded.
+# order: the bits are those of `OrderedSums`, which computes the same as long as this is not loaded.
 @compiled()
 def _component(table: Table, k: int, A: NDArray[Any], B: NDArray[Any], low: int, row: NDArray[Any]) -> None:
     """Write Σ A[left] B[right] coef over the rows of component k to ``row``, for its samples from ``low`` on."""

@@ -12,10 +12,10 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis.arrays import Tensor, beside, constant_of_a_trace, is_linalg_error, namespace
 from clifford_rand.basis.keys import Keys, keys_labelled
 from clifford_rand.basis.metric import Metric
-from clifford_rand.functions.matrix_inverse import inverse_grades
+from clifford_rand.functions.matrix_forms import inverse_grades
 from clifford_rand.functions.norms import LARGEST_STUDY
 from clifford_rand.functions.study import angle_and_half, cosh_sinhc, cosh_sinhc_of_pair, inverse_root
-from clifford_rand.tensors.places import keys_of, union_of
+from clifford_rand.plans.tensors import keys_of, union_of
 
 LARGEST_CLOSED = 5  # dimensions up to which involutions give the inverse
 

@@ -1,1 +1,0 @@
-"""Numba kernels: arrays in, arrays out; nothing compiles before the first call."""
