@@ -7,6 +7,8 @@ from .blades.angle_tests import PrincipalAngleDistribution as PrincipalAngleDist
 from .blades.angle_tests import SubspaceTest as SubspaceTest
 from .blades.angle_tests import subspace_test as subspace_test
 from .blades.blade import Blade as Blade
+from .blades.blade import haar_blade as haar_blade
+from .blades.blade import random_rotation as random_rotation
 from .blades.determinant import slogdet as slogdet
 from .blades.large import LargeBlade as LargeBlade
 from .blades.samples import SubspacePCA as SubspacePCA
@@ -41,11 +43,9 @@ from .geometry.interpolation import RotorSpline as RotorSpline
 from .geometry.interpolation import slerp as slerp
 from .geometry.matrices import rotor_from_matrix as rotor_from_matrix
 from .geometry.rotors import rotor_between as rotor_between
-from .haar import haar_blade as haar_blade
-from .haar import random_rotation as random_rotation
-from .matroids.chambers import characteristic_polynomial as characteristic_polynomial
-from .matroids.chambers import count_chambers as count_chambers
-from .matroids.oriented import OrientedMatroid as OrientedMatroid
+from .matroids import OrientedMatroid as OrientedMatroid
+from .matroids import characteristic_polynomial as characteristic_polynomial
+from .matroids import count_chambers as count_chambers
 from .multivector.batch import concatenate as concatenate
 from .multivector.batch import stack as stack
 from .multivector.multivector import Multivector as Multivector

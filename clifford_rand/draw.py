@@ -11,10 +11,9 @@ import numpy as np
 
 from clifford_rand._checks import as_real, check_integer, check_listed, check_path, check_positive, describe, fail
 from clifford_rand._files import replaced
-from clifford_rand._optional import require
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets import cga
 from clifford_rand.space import has_null_basis

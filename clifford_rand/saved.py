@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._archives import FAULTS, damaged, read_npz
 from clifford_rand._checks import check_instance, check_path, describe, fail
-from clifford_rand._files import replaced
+from clifford_rand._files import FAULTS, damaged, read_npz, replaced
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.arrays import is_tensor
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks

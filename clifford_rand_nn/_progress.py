@@ -15,8 +15,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from clifford_rand._checks import check_integer
-from clifford_rand._optional import available
-from clifford_rand.errors import printable
+from clifford_rand.errors import available, printable
 
 _Item = TypeVar("_Item")
 

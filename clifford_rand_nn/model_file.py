@@ -14,9 +14,8 @@ import sklearn
 from numpy.typing import NDArray
 
 from clifford_rand import __version__
-from clifford_rand._archives import FAULTS, read_npz
 from clifford_rand._checks import check_path, fail
-from clifford_rand._files import replaced
+from clifford_rand._files import FAULTS, read_npz, replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.saved.parts import FORMAT, VERSION, ForeignPartError
 from clifford_rand_nn.saved.pipelines import Model, array_rule, pack, unpack

@@ -1,11 +1,10 @@
 """Product tables: e_left e_right = coef e_out + …, one row for each term, sorted by ``out``; products by them.
 
 Straight-line code is a Python function of rows, each a component: a float of one multivector or an array of many. One
-multivector in Python numbers costs 30 ns an operation, where a NumPy call costs a microsecond; over a batch a row is
-contiguous, and no component is visited that is zero by structure. `OrderedSums` has the bits of the kernels and of
-machine code, before these are worth their load: a component is ((t1 + t2) + t3) + …, t = (a b) coef, in the order of
-its table, each operation rounded by itself. NumPy's own sums add in an order that depends on their length and on
-memory, except `numpy.add.accumulate`.
+multivector in Python numbers costs 30 ns an operation, where a NumPy call costs a microsecond; no component is visited
+that is zero by structure. `OrderedSums` has the bits of the kernels and of machine code, before these are worth their
+load: ((t1 + t2) + t3) + …, t = (a b) coef, in the order of the table, each operation rounded by itself. NumPy's own
+sums add in an order that depends on their length and on memory, except `numpy.add.accumulate`.
 """
 
 from collections.abc import Callable, Sequence

@@ -11,10 +11,8 @@ from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
 from clifford_rand.blades.blocks import Combined, Rows, Sparse, Stacked, Sum, blocks, moderate, rows_of, written
 from clifford_rand.blades.determinant import log_volume
-from clifford_rand.blades.factored_rows import FactoredRows
-from clifford_rand.blades.geodesic import exp_of_rows, log_of_rows
 from clifford_rand.blades.rows import log_det_triangular, relative
-from clifford_rand.blades.subspace import DISTANCES
+from clifford_rand.blades.subspace import DISTANCES, FactoredRows, exp_of_rows, log_of_rows
 from clifford_rand.print_options import COLUMNS, ROWS, html_of_vectors
 
 

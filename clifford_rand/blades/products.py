@@ -8,7 +8,7 @@ import numpy as np
 from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand.basis.keys import check_size
 from clifford_rand.basis.metric import Metric
-from clifford_rand.blades.gram import is_degenerate, is_euclidean, log_det, log_det_metric, lowered
+from clifford_rand.blades.determinant import is_degenerate, is_euclidean, log_det, log_det_metric, lowered
 from clifford_rand.blades.rows import LN2, broadcast, complement, default_rtol
 from clifford_rand.blades.storage import Storage, algebra_text, truth
 

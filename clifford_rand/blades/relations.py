@@ -6,12 +6,21 @@ import numpy as np
 
 from clifford_rand._checks import as_real, check_choice, check_tolerance, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand.blades.geodesic import check_tangent, exp_weights, log_weights
-from clifford_rand.blades.gram import is_euclidean, lowered
+from clifford_rand.blades.determinant import is_euclidean, lowered
 from clifford_rand.blades.products import Products
 from clifford_rand.blades.rows import Frame, broadcast, check_rows, default_rtol, frame_of, relative, scaled_rows
 from clifford_rand.blades.storage import Storage, truth
-from clifford_rand.blades.subspace import DISTANCES, common_part, only_angles, orientation, principal_angles, sines
+from clifford_rand.blades.subspace import (
+    DISTANCES,
+    check_tangent,
+    common_part,
+    exp_weights,
+    log_weights,
+    only_angles,
+    orientation,
+    principal_angles,
+    sines,
+)
 from clifford_rand.crossproduct.factor import row_peaks, unit_scaled
 from clifford_rand.geometry.subspaces import outside
 

@@ -13,10 +13,8 @@ from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
 from clifford_rand.blades.blocks import Combined, Dense, Rows, Stacked, blocks, product, written
-from clifford_rand.blades.factored_rows import FactoredRows
-from clifford_rand.blades.geodesic import exp_weights, log_weights
 from clifford_rand.blades.large import LargeBlade
-from clifford_rand.blades.subspace import DISTANCES
+from clifford_rand.blades.subspace import DISTANCES, FactoredRows, exp_weights, log_weights
 from clifford_rand.errors import ConvergenceWarning
 
 _TILE = 4096  # rows of a tile: 128 MiB of products with another

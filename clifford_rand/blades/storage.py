@@ -12,7 +12,7 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import read_only
-from clifford_rand.blades.gram import check_metric
+from clifford_rand.blades.determinant import check_metric
 from clifford_rand.blades.rows import (
     LARGEST_GRAM_RTOL,
     LARGEST_SQUARE,

@@ -1,19 +1,131 @@
-"""Subspaces by orthonormal rows: principal angles, distances, sums and intersections, pivots; no metric is used."""
+"""Subspaces by orthonormal rows, without a metric: angles, distances, sums, intersections, pivots, geodesics.
+
+`FactoredRows` are rows that stay where they are, on disk or sparse; nothing here has d × d numbers.
+"""
 
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._threads import cached_property
+from clifford_rand._typing import Array, NDArray
+from clifford_rand.blades.blocks import (
+    Combined,
+    Rows,
+    Solved,
+    Stacked,
+    finite_peaks,
+    moderate,
+    product,
+    triangle,
+    written,
+)
+from clifford_rand.blades.determinant import log_det
+from clifford_rand.blades.rows import LARGEST_GRAM_RTOL, ORDINARY, default_rtol, is_singular, relative
 from clifford_rand.geometry.subspaces import outside, turned_away, with_common_part
 
 _LEAST_SQUARE = 0.01  # of a sine: rows divided by it are orthogonal to 100 eps
 _POOL = 512  # columns among which pivots are looked for
 _TIE = 1e-6  # columns this near to the longest count as longest too, so that rounding does not choose among them
+_NEAR = math.cos(0.05)  # from which on sines are needed: an angle θ from its cosine is off by eps/θ
+_GOOD = 0.1  # least eigenvalue of a Gram matrix of rows of length 1, from which on nothing but a digit is lost
+_INSIDE = 1e-6  # of a tangent's length: what of it may lie in the subspace, where others have another base
+_NOISE = 64  # times eps, in radians: the same of a tangent that is nothing but rounding
+
+
+class FactoredRows:
+    """Rows with their triangular factor and an orthonormal basis of their span, computed when first needed.
+
+    Attributes
+    ----------
+    source : Rows
+        As they were given.
+    rtol : float or None
+        For `is_zero`.
+    """
+
+    def __init__(self, source: Rows, rtol: float | None) -> None:
+        self.source, self.rtol = source, rtol
+
+    @cached_property
+    def scaled(self) -> tuple[Rows, float, Array]:
+        """Rows r of ordinary sizes, log with a1∧…∧ak = exp(log) r1∧…∧rk, and the Gram matrix of r."""
+        rows, log = self.source, 0.0
+        gram = product(rows, rows)
+        squares = gram.diagonal()
+        if not np.all((squares >= ORDINARY[0]) & (squares <= ORDINARY[1])):
+            rows, log = moderate(rows, "factors", "LargeBlade")
+            gram = product(rows, rows)
+        return rows, log, gram
+
+    @cached_property
+    def factor(self) -> tuple[Array, bool]:
+        """T with r = T Q, and whether by the Gram matrix."""
+        return triangle(self.scaled[0], self.scaled[2].copy())
+
+    @cached_property
+    def is_zero(self) -> bool:
+        """Whether the rows are dependent."""
+        T, by_gram = self.factor
+        rtol = default_rtol(len(T), self.source.dtype) if self.rtol is None else self.rtol
+        return not (by_gram and rtol <= LARGEST_GRAM_RTOL) and bool(is_singular(T.T, rtol))
+
+    @cached_property
+    def frame(self) -> tuple[Rows, Array]:
+        """Rows of the subspace and W, so that W rows are orthonormal to a few eps.
+
+        Where the rows are nearly dependent, T⁻¹ rows are orthonormal to eps times their condition, and have another T.
+        """
+        T, by_gram = self.factor
+        rows = self.scaled[0]
+        unit = T / np.linalg.norm(T, axis=1, keepdims=True)
+        if by_gram and np.linalg.eigvalsh(unit @ unit.T).min(initial=1.0) >= _GOOD:
+            return rows, np.asarray(np.linalg.inv(T), dtype=np.float64)
+        rows = Solved(T, rows)
+        return rows, np.asarray(np.linalg.inv(triangle(rows)[0]), dtype=np.float64)
+
+    def log_inner(self, other: "FactoredRows") -> tuple[float, float]:
+        """Return sign and log of |det(a_i · b_j)| for as many rows."""
+        (A, log_a, _), (B, log_b, _) = self.scaled, other.scaled
+        sign, log, doubtful = log_det(product(A, B))
+        if not sign or (doubtful and (self.is_zero or other.is_zero)):
+            return 0.0, -math.inf
+        return float(sign), float(log) + log_a + log_b
+
+    def cosines(self, other: "FactoredRows") -> Array:
+        """Return the products of both orthonormal bases (j, k)."""
+        (P, V), (Q, W) = self.frame, other.frame
+        return np.asarray(V @ product(P, Q) @ W.T)
+
+    def sines(self, other: "FactoredRows", cosines: Array | None = None) -> tuple[Array, Array]:
+        """Return (U, sines): sines of this subspace's directions Uᵀ Q to the other, largest first."""
+        cosines = self.cosines(other) if cosines is None else cosines
+        (P, V), (Q, W) = self.frame, other.frame
+        # the parts of this orthonormal basis that are orthogonal to the other subspace
+        outside = Combined(np.concatenate([V, -cosines @ W], axis=1), Stacked(P, Q))
+        turn, sine = np.linalg.svd(triangle(outside)[0])[:2]
+        return turn, np.minimum(sine, 1.0)
+
+    def principal_angles(self, other: "FactoredRows") -> Array:
+        """Return the angles to a subspace that is not smaller, smallest first."""
+        products = self.cosines(other)
+        cosine = np.minimum(np.linalg.svd(products, compute_uv=False), 1.0)
+        angle = np.arccos(cosine)
+        near = cosine > _NEAR
+        if near.any():
+            angle[near] = np.arcsin(self.sines(other, products)[1][::-1])[near]
+        return np.asarray(angle)
+
+    def coordinates(self, vectors: Rows) -> Array:
+        """Return the products of vectors with the orthonormal basis (n, k)."""
+        rows, inverse = self.frame
+        products = product(vectors, rows)
+        if not np.isfinite(products).all():
+            finite_peaks(vectors, "X", "LargeBlade")
+        return np.asarray(products @ inverse.T)
 
 
 def sines(P: Array, Q: Array) -> Array:
@@ -175,3 +287,55 @@ def orientation(Q: Array) -> Any:
     """Return the sign (...) of the coefficient that q1∧…∧qk has at its pivots."""
     place = batch_pivots(Q)
     return np.sign(np.linalg.det(np.take_along_axis(Q, place[..., None, :], axis=-1)))
+
+
+def log_weights(cosines: Array) -> tuple[Array, Array]:
+    """Return A and B (..., k, k) with log = A Q - B P, of products P Qᵀ of orthonormal rows.
+
+    With P Qᵀ = U cos(θ) Vᵀ they are A = U θ/sin(θ) Vᵀ and B = U θ cos(θ)/sin(θ) Uᵀ. Both are as exact as the products:
+    θ/sin θ of a small θ is 1 to θ², and 1 is the sine at the cut locus θ = π/2.
+    """
+    U, cosine, V = np.linalg.svd(cosines)
+    cosine = np.minimum(cosine, 1.0)
+    left = U / np.sinc(np.arccos(cosine) / np.pi)[..., None, :]
+    return left @ V, (left * cosine[..., None, :]) @ U.swapaxes(-1, -2)
+
+
+def exp_weights(gram: Array) -> tuple[Array, Array]:
+    """Return cos √K and sin √K / √K (..., k, k) of K = Δ Δᵀ: exp(Δ) is spanned by cos(√K) P + sin(√K)/√K Δ."""
+    square, U = np.linalg.eigh(gram)
+    angle = np.sqrt(np.maximum(square, 0.0))[..., None, :]
+    back = U.swapaxes(-1, -2)
+    return (U * np.cos(angle)) @ back, (U * np.sinc(angle / np.pi)) @ back
+
+
+def check_tangent(inside: Array, gram: Array, dtype: Any) -> None:
+    """Refuse rows Δ that are not orthogonal to the subspace; ``inside`` are their products Δ Pᵀ."""
+    with np.errstate(over="ignore"):
+        length = np.sqrt(np.trace(gram, axis1=-2, axis2=-1))
+        rest = np.linalg.norm(inside, axis=(-2, -1))
+    if np.any(rest > relative(dtype, _INSIDE) * length + _NOISE * np.finfo(dtype).eps):
+        received = describe(f"a share of {float((rest / np.where(length > 0, length, 1)).max()):.2g} inside it")
+        hint = "A tangent belongs to the blade whose log gave it."
+        raise fail("tangent", "exp", "of rows orthogonal to the subspace", received, hint)
+
+
+def log_of_rows(P: FactoredRows, Q: FactoredRows, out: NDArray[Any] | None) -> NDArray[Any]:
+    """Return the tangent (k, d) at P whose exponential is Q."""
+    (p, V), (q, W) = P.frame, Q.frame
+    A, B = log_weights(P.cosines(Q))
+    both = Stacked(q, p)
+    tangent = Combined(np.concatenate([A @ W, -B @ V], axis=1), both)
+    inside = P.coordinates(tangent)  # what rounding left
+    return written(Combined(np.concatenate([A @ W, -(B + inside) @ V], axis=1), both), out, "log")
+
+
+def exp_of_rows(P: FactoredRows, tangent: Rows) -> Rows:
+    """Return orthonormal rows that span the exponential of a tangent at P."""
+    rows, inverse = P.frame
+    gram = product(tangent, tangent)
+    if not np.isfinite(gram).all():
+        finite_peaks(tangent, "tangent", "exp")
+    check_tangent(P.coordinates(tangent), gram, tangent.dtype)
+    cosine, sine = exp_weights(gram)
+    return Combined(np.concatenate([cosine @ inverse, sine], axis=1), Stacked(rows, tangent))

@@ -10,10 +10,10 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
 from clifford_rand.blades.blocks import Permuted, Rows, Scaled, Stacked, Sum, finite_peaks, product, rows_of, written
-from clifford_rand.blades.factored_rows import FactoredRows
-from clifford_rand.blades.gram import is_euclidean
+from clifford_rand.blades.determinant import is_euclidean
 from clifford_rand.blades.large import LargeBlade
 from clifford_rand.blades.storage import algebra_text
+from clifford_rand.blades.subspace import FactoredRows
 
 _FIRST = 8  # random vectors that the range of F - I is looked for with, four times as many where they are too few
 _EXACT_UP_TO = 1024  # dimension up to which a rank from d/2 on is found, by a decomposition of F - I

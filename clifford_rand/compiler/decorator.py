@@ -9,8 +9,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from clifford_rand._files import code_folder
-from clifford_rand._optional import require
-from clifford_rand.errors import MissingCompilerWarning
+from clifford_rand.errors import MissingCompilerWarning, require
 
 
 @cache
@@ -42,7 +41,7 @@ def compiled(
             return plain or function
         from numba import njit
 
-        from clifford_rand.compiler.cache import CodeCache
+        from clifford_rand.compiler.machine_code import CodeCache
 
         dispatcher = njit(nogil=True, **options)(function)
         file = Path(function.__code__.co_filename)
@@ -60,7 +59,7 @@ def inline(module: ModuleType) -> None:
     if has_compiler():
         from numba.extending import register_jitable
 
-        from clifford_rand.compiler.cache import CodeCache
+        from clifford_rand.compiler.machine_code import CodeCache
 
         source = Path(str(module.__file__)).read_bytes()
         for function in vars(module).values():

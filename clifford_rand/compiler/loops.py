@@ -123,7 +123,7 @@ class LazyLoop:
     def _compile(self, contracts: bool) -> Loop:
         # a division by zero gives inf or NaN as in NumPy
         options = {"error_model": "numpy"} | ({"fastmath": {"contract"}} if contracts else {})
-        return compile_source(self.source, "clifford_rand.compiler.intrinsics", **options)
+        return compile_source(self.source, "clifford_rand.compiler.machine_code", **options)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

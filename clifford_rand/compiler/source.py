@@ -258,7 +258,7 @@ def loop_source(program: Program, title: str) -> str:
     lines.append("return _bad")
     head = [f'"""{title}"""', "", "import numpy as _np", "from numpy import float32 as _f32", ""]
     names = ("load", "pow2", "prefetch", "store")
-    head += [f"from clifford_rand.compiler.intrinsics import {name} as _{name}" for name in names]
+    head += [f"from clifford_rand.compiler.machine_code import {name} as _{name}" for name in names]
     head += ["", "", f"def kernel({', '.join([*arguments, '_flags', '_start', '_stop'])}):"]
     return "\n".join([*head, *(f"    {line}" for line in lines)]) + "\n"
 

@@ -6,11 +6,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clifford_rand._checks import as_array, as_real, check_bool, describe, extremes, fail
-from clifford_rand._suggestions import one_array
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.crossproduct.factor import ScaledVectors, inverses, to_direction, to_value
-from clifford_rand.crossproduct.integers import exact_products
-from clifford_rand.crossproduct.paths import check_rtol, checked_shape, finite_peaks, null_vectors, ordinary_pairs
+from clifford_rand.crossproduct.paths import (
+    check_rtol,
+    checked_shape,
+    exact_products,
+    finite_peaks,
+    null_vectors,
+    ordinary_pairs,
+)
+from clifford_rand.errors import one_array
 
 
 class CrossProduct(NamedTuple):

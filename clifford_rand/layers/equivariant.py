@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import check_bool, check_fits, check_instance, check_integer, describe, fail
-from clifford_rand._optional import require
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import dense_keys
 from clifford_rand.basis.table import product_table
+from clifford_rand.errors import require
 
 require("torch", extra="torch", purpose="clifford_rand.layers")
 

@@ -15,12 +15,12 @@ from typing import Any, Self
 import numpy as np
 
 from clifford_rand._checks import check_instance, describe, fail
-from clifford_rand._suggestions import OF_MULTIVECTOR, suggestion
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.basis.arrays import as_tensor, is_tensor
 from clifford_rand.basis.coefficients import INT, as_coefficients, copy_by_component, is_scalar, read_only
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.basis.rules import MOST_LISTED
+from clifford_rand.errors import OF_MULTIVECTOR, suggestion
 
 # methods of `Multivector`, `Algebra` and `Coordinates` for this package, most without checks
 INTERNAL = frozenset(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand.compiler import intrinsics
+from clifford_rand.compiler import machine_code
 from clifford_rand.compiler.decorator import compiled, inline
 from clifford_rand.robots import formulas
 from clifford_rand.robots.formulas import (
@@ -46,8 +46,8 @@ _COS = tuple((-1) ** j / math.factorial(2 * j) for j in range(11))
 
 Array = NDArray[Any]
 TreeArrays = tuple[Array, Array, int]
-load_rows: Any = intrinsics.load_rows
-store_rows: Any = intrinsics.store_rows
+load_rows: Any = machine_code.load_rows
+store_rows: Any = machine_code.store_rows
 
 
 @compiled(fastmath={"contract"}, error_model="numpy", forceinline=True)

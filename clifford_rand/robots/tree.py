@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from clifford_rand._checks import as_real, check_choice, check_integer, describe, fail
-from clifford_rand._optional import require
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.errors import require
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.robots.formulas import Numbers, frame_of, inertia_in_parent, motor_product, reverse, twist_in_child
 

@@ -23,8 +23,8 @@ from sklearn.svm import SVC, SVR
 
 import clifford_rand as cr
 from clifford_rand._files import replaced
-from clifford_rand._optional import available, install_command
 from clifford_rand._threads import ONE_BLAS_THREAD
+from clifford_rand.errors import available, install_command
 from clifford_rand.presets import pga
 from clifford_rand_nn.cli.console import check_out, say, show_table
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, draw_spiral, fit_spiral, fitted, spiral_notes, spiral_row

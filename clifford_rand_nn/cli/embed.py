@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._archives import read_npz
-from clifford_rand._files import replaced
+from clifford_rand._files import read_npz, replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import KNOWN_ERRORS, check_out, complain, say
 from clifford_rand_nn.cli.options import TextColumns, TextEncoding

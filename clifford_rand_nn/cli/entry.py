@@ -4,8 +4,7 @@ import os
 import signal
 import sys
 
-from clifford_rand._optional import require
-from clifford_rand.errors import MissingDependencyError
+from clifford_rand.errors import MissingDependencyError, require
 from clifford_rand_nn.cli.sigint import Unraised, record_signals, was_interrupted
 
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.cli.console import PICTURES, check_out, complain, print_json, refused_data, say
 from clifford_rand_nn.cli.options import ExplanationOutput, TableFormat, TrainingTable
 from clifford_rand_nn.cli.tables import LoadedModel, read_model

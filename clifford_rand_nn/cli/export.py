@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
-from clifford_rand._archives import read_npz
 from clifford_rand._checks import check_number
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand._files import read_npz
+from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.cli.console import check_out, complain, refused_data, say, show_pairs
 from clifford_rand_nn.cli.exported import EXPORTERS, Exported

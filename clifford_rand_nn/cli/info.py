@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from clifford_rand._archives import read_npz
+from clifford_rand._files import read_npz
 from clifford_rand_nn._words import some_of
 from clifford_rand_nn.cli.console import print_json, say, show_pairs, show_table
 from clifford_rand_nn.cli.tables import LoadedModel, read_model

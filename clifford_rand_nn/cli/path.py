@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._checks import check_positive, fail
-from clifford_rand._optional import require
 from clifford_rand._typing import Array
+from clifford_rand.errors import require
 from clifford_rand_nn.cli.console import INTERRUPTED, PICTURES, check_out, complain, refused_data, say, show_table
 from clifford_rand_nn.cli.options import PathData, PathModel, PathOutput, TableFormat
 from clifford_rand_nn.cli.tables import Reading, choose_target, read_other, read_training

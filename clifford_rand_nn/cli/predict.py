@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_choice, check_number
-from clifford_rand._optional import require
 from clifford_rand._threads import ONE_BLAS_THREAD, cpu_count, map_ahead
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.cli.console import check_out, complain, note_ignored, refused_data, say
 from clifford_rand_nn.cli.options import PredictionOutput, ShardPrediction, TableFormat, check_source, option_error
 from clifford_rand_nn.cli.shards import model_shards

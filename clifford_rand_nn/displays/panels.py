@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from clifford_rand._checks import as_real, describe, fail
-from clifford_rand._optional import require
 from clifford_rand._typing import ArrayLike
+from clifford_rand.errors import require
 from clifford_rand_nn.displays.regions import DecisionRegionsDisplay
 
 

@@ -8,8 +8,8 @@ from sklearn.pipeline import Pipeline
 
 from clifford_rand._checks import as_array, as_real, check_instance, check_listed, describe, fail
 from clifford_rand._files import replaced
-from clifford_rand._optional import require
 from clifford_rand._typing import Array, ArrayLike, NDArray
+from clifford_rand.errors import require
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.folds import PipelinePrefix
 from clifford_rand_nn.networks import TwoLayerNetwork

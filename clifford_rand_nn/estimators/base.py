@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_generator, check_bool, check_choice, check_positive, fail
-from clifford_rand._optional import require
 from clifford_rand._threads import cpu_count
 from clifford_rand._typing import Array
+from clifford_rand.errors import require
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import check_verbose, phase, reporting, step_callback
 from clifford_rand_nn.balanced_networks import balanced_gated

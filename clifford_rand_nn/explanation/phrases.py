@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand._optional import require
 from clifford_rand._typing import Array
+from clifford_rand.errors import require
 from clifford_rand_nn._words import literal, shortened, some_of
 from clifford_rand_nn.datafits.registry import LOSSES
 from clifford_rand_nn.datafits.target_transform import NO_TRANSFORM

@@ -12,8 +12,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, describe, fail
-from clifford_rand._optional import require
 from clifford_rand._typing import Array
+from clifford_rand.errors import require
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from clifford_rand import __version__
 from clifford_rand._checks import check_choice, check_dtype, check_path, describe, fail, quantity
 from clifford_rand._files import replaced
-from clifford_rand._optional import require
+from clifford_rand.errors import require
 from clifford_rand_nn.export.program import ARCSINE, COLUMNS, Program, Value, ordered
 
 OPSET, _IR = 19, 9  # of 2023, the first that compares texts

@@ -11,8 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import check_choice, check_dtype, check_path, describe, fail
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.export.methods import Exported, check_coverage, program_of
 from clifford_rand_nn.export.numpy_source import write_source
 from clifford_rand_nn.export.onnx_file import OPSET, onnx_model, save_onnx

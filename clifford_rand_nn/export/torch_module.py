@@ -9,7 +9,7 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._files import replaced
-from clifford_rand._optional import require
+from clifford_rand.errors import require
 from clifford_rand_nn.export.program import Program, Value, ordered
 
 require("torch", extra="torch", purpose="to_torch")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
-from clifford_rand._optional import require
 from clifford_rand._threads import cached_property
+from clifford_rand.errors import require
 
 _CONFIGURATIONS = ("modules.json", "config.json")  # one of them is in every folder that the library can load
 _NOT_THE_MODEL = (".md", ".gitattributes", ".gitignore", ".lock")  # a new description does not change a vector

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import quantity
-from clifford_rand._optional import require
+from clifford_rand.errors import require
 from clifford_rand_nn._words import literal, shortened
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND
 from clifford_rand_nn.reporting.baselines import Influence

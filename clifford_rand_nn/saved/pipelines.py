@@ -18,9 +18,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from clifford_rand._archives import check_archive
 from clifford_rand._checks import describe, fail
-from clifford_rand._optional import require
+from clifford_rand._files import check_archive
+from clifford_rand.errors import require
 from clifford_rand_nn._records import Arrays, agree, plain, text, truth
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.folds import take_features

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand import __version__
-from clifford_rand._archives import FAULTS, damaged, read_npz
 from clifford_rand._checks import check_number, describe, fail
-from clifford_rand._files import replaced
+from clifford_rand._files import FAULTS, damaged, read_npz, replaced
 from clifford_rand.errors import ArgumentError
 
 _FORMAT, _VERSION = "clifford-rand-checkpoint", 5  # files of other versions are refused

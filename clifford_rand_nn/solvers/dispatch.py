@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from clifford_rand._checks import describe, fail
-from clifford_rand._optional import require
+from clifford_rand.errors import require
 from clifford_rand_nn.cost import Estimate, memory_limit
 from clifford_rand_nn.datafits.functions import peak
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._archives import read_npz
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand._files import read_npz
+from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.tables.cells import has_codes, numbers
 from clifford_rand_nn.tables.formats import open_table
 from clifford_rand_nn.tables.writers import closest, existing_table, listed, read_ending, refuse_duplicates

@@ -6,7 +6,7 @@ from functools import singledispatch
 from typing import Any
 
 from clifford_rand._checks import describe, fail
-from clifford_rand._optional import require
+from clifford_rand.errors import require
 from clifford_rand_nn.export.program import Value, apply, beside, column, equals, where
 from clifford_rand_nn.tables.cells import TRUTH, Amount, as_word
 from clifford_rand_nn.tables.cells import numbers as numbers_of

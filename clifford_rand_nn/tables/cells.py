@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 
 # What people write where a value is missing, besides what pandas takes for missing when it reads a CSV; in lower case.
 MISSING = frozenset(

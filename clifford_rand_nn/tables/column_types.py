@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import quantity
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn._words import shortened
 from clifford_rand_nn.tables.cells import TRUTH, amount_of, as_word, distinct, has_codes, is_missing, is_rare, numbers
 from clifford_rand_nn.tables.dates import date_formats

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._optional import require
+from clifford_rand.errors import require
 from clifford_rand_nn.tables.cells import MISSING, as_word, is_missing, is_rare
 
 NATIVE, ISO, QUARTER = "native", "ISO8601", "quarter"  # moments of the file; 2020-01-31T12:00; 2020Q1, Q1 2020, 1Q20

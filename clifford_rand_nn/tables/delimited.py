@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._files import named_errors
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.tables.cells import is_rare, with_point
 from clifford_rand_nn.tables.dialect import CODE, DAMAGED, SPACES, Dialect, damaged_archive, not_text, open_bytes
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from clifford_rand._optional import require
+from clifford_rand.errors import require
 from clifford_rand_nn._records import agree, record_of, texts, truth, values_of, whole
 from clifford_rand_nn.tables.column_readers import NUMBER, READERS, TEXT, TRUTH, WORD, DateReader, Reader
 from clifford_rand_nn.tables.column_types import KINDS, ColumnKind

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand._optional import require
 from clifford_rand._threads import cached_property
+from clifford_rand.errors import require
 from clifford_rand_nn.export.program import Value, apply, beside, constant, where
 from clifford_rand_nn.tables.column_readers import NUMBER, TEXT, TRUTH, WORD, Reader
 from clifford_rand_nn.tables.column_types import ColumnKind, indicators

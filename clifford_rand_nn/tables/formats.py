@@ -13,10 +13,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from clifford_rand._archives import FAULTS, damaged, npz_rows, read_npz, reading_parquet
-from clifford_rand._optional import require
+from clifford_rand._files import FAULTS, damaged, npz_rows, read_npz, reading_parquet
 from clifford_rand._threads import cached_property
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.tables.delimited import read_delimited, read_delimited_blocks
 from clifford_rand_nn.tables.dialect import find_dialect, not_text, open_text, unnamed_columns
 from clifford_rand_nn.tables.writers import existing_table, listed, read_ending, refuse_duplicates

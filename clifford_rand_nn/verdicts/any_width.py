@@ -5,8 +5,8 @@ from typing import cast
 
 import numpy as np
 
-from clifford_rand._optional import require
 from clifford_rand._typing import Array
+from clifford_rand.errors import require
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.certified_values import rescaled, with_network_values
 from clifford_rand_nn.claims import NetworkClaim

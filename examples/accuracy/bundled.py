@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets
 
-from clifford_rand._optional import available
+from clifford_rand.errors import available
 from examples.accuracy.problems import Problem, classification, regression
 from examples.paper.datasets.feature_files import FeatureSet
 from examples.paper.datasets.labelled import stratified

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand._optional import require
+from clifford_rand.errors import require
 from examples.accuracy.methods.ours import NAME
 from examples.accuracy.tally import Row, Values, difference, names, values
 from examples.paper.plots.curves import COLORS, MARKERS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clifford_rand._checks import check_choice, fail
-from clifford_rand._optional import available, install_command
+from clifford_rand.errors import available, install_command
 from examples.accuracy.bundled import bundled_classification, bundled_regression
 from examples.accuracy.clock import one_thread
 from examples.accuracy.figure import difference_figure

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from clifford_rand._checks import fail
-from clifford_rand._optional import available, install_command
+from clifford_rand.errors import available, install_command
 from examples.paper.about import write_about
 from examples.paper.datasets.feature_files import FeatureSet, load_feature_folder
 from examples.paper.methods.base import Method

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_choice
-from clifford_rand._optional import available, install_command
+from clifford_rand.errors import available, install_command
 from examples.paper.about import write_about
 from examples.paper.chambers import SAMPLERS, chambers, expected_wait, fit_of_law, law, visits, wait
 from examples.paper.plane_report import plane_report, wait_lines

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_choice, describe, fail
-from clifford_rand._optional import available, install_command
+from clifford_rand.errors import available, install_command
 from clifford_rand_nn import spiral
 from clifford_rand_nn.cli.demo_spiral import PAPER_BETA, SpiralFit
 from examples.paper.about import write_about

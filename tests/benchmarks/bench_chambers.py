@@ -7,7 +7,7 @@ import sys
 from itertools import product
 from time import perf_counter
 
-from clifford_rand.matroids import chambers
+from clifford_rand import matroids
 
 RESONANCE = {4: 370, 5: 11292, 6: 1066044, 7: 347326352}  # OEIS A034997
 THRESHOLD = {4: 1882, 5: 94572, 6: 15028134}  # OEIS A000609
@@ -20,7 +20,7 @@ def main():
     for name, n, normals in cases:
         known: dict[tuple[tuple[int, ...], ...], tuple[int, ...]] = {}
         start = perf_counter()
-        chi = chambers._polynomial({chambers._primitive(v) for v in normals}, len(normals[0]), known)
+        chi = matroids._polynomial({matroids._primitive(v) for v in normals}, len(normals[0]), known)
         seconds, count = perf_counter() - start, sum(map(abs, chi))
         published = {"resonance": RESONANCE, "threshold": THRESHOLD}[name][n]
         print(f"{name} {n}: {count:,} chambers ({count == published}), {len(known):,} restrictions, {seconds:.2f} s")

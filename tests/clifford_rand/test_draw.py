@@ -198,7 +198,7 @@ def test_scene_says_what_is_wrong(tmp_path):
 
 
 def test_without_k3d_one_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("clifford_rand._optional.available", lambda module: False)
+    monkeypatch.setattr("clifford_rand.errors.available", lambda module: False)
     with pytest.raises(cr.MissingDependencyError, match=r'the page of a scene needs k3d: pip install "?k3d'):
         draw.scene(cr.Algebra.pga(2).e1).html()
 

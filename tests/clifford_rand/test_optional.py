@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clifford_rand._optional import install_command
+from clifford_rand.errors import install_command
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

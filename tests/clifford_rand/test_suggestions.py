@@ -10,8 +10,8 @@ import sympy
 
 import clifford_rand as cr
 from clifford_rand import draw
-from clifford_rand._suggestions import OF_ALGEBRA, OF_BLADE, OF_MULTIVECTOR, OF_PACKAGE
 from clifford_rand.compat.clifford import Cl
+from clifford_rand.errors import OF_ALGEBRA, OF_BLADE, OF_MULTIVECTOR, OF_PACKAGE
 from clifford_rand.presets import cga, pga
 
 ALG = cr.Algebra(3)

@@ -9,7 +9,7 @@ from urllib.parse import urlparse
 import numpy as np
 import pytest
 
-import clifford_rand._optional as optional
+import clifford_rand.errors as optional
 from clifford_rand.errors import ArgumentError, MissingDependencyError
 from examples.paper.datasets import load_mnist, load_ptbxl_reports, load_ptbxl_signals, mnist, ptbxl_signals
 from examples.paper.datasets.assembly import Known

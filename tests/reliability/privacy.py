@@ -183,7 +183,7 @@ class _Server(BaseHTTPRequestHandler):
 
 def keys():
     """Return where the key was seen, and how many requests were made."""
-    from clifford_rand._optional import available
+    from clifford_rand.errors import available
     from clifford_rand_nn.features.embedding import embed
     from clifford_rand_nn.features.text_encoders import OpenAIEncoder
 

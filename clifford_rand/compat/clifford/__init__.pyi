@@ -4,9 +4,6 @@ from . import io as io
 from . import operator as operator
 from . import tools as tools
 from . import transformations as transformations
-from .arrays import Frame as Frame
-from .arrays import MVArray as MVArray
-from .arrays import array as array
 from .constructors import Cl as Cl
 from .constructors import ConformalLayout as ConformalLayout
 from .constructors import conformalize as conformalize
@@ -15,6 +12,9 @@ from .io import write_ga_file as write_ga_file
 from .layout import Layout as Layout
 from .multivector import EPS as EPS
 from .multivector import MultiVector as MultiVector
+from .operator import Frame as Frame
+from .operator import MVArray as MVArray
+from .operator import array as array
 from .operator import bases as bases
 from .operator import basis_vectors as basis_vectors
 from .operator import elements as elements

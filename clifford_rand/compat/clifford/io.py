@@ -10,8 +10,8 @@ import numpy as np
 
 from clifford_rand._checks import fail
 from clifford_rand._files import replaced
-from clifford_rand._optional import require
 from clifford_rand._typing import ArrayLike, NDArray
+from clifford_rand.errors import require
 from clifford_rand.multivector.parse import AMBIGUOUS
 
 _TOO_LONG = 10**4300  # Python writes no integers of so many digits (sys.set_int_max_str_digits)

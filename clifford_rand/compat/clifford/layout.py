@@ -13,10 +13,9 @@ from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import read_only
 from clifford_rand.basis.keys import Keys, dense_keys, keys_of_masks
-from clifford_rand.compat.clifford.arrays import MVArray, elementwise
 from clifford_rand.compat.clifford.io import parse, pretty_call, read_ga_file
 from clifford_rand.compat.clifford.multivector import MultiVector, multivector_of
-from clifford_rand.compat.clifford.operator import gp, randomMV
+from clifford_rand.compat.clifford.operator import MVArray, elementwise, gp, randomMV
 from clifford_rand.compat.clifford.order import BasisBladeOrder, BasisVectorIds
 from clifford_rand.multivector.multivector import Multivector
 

@@ -8,15 +8,20 @@ homogeneous: their scale means nothing. A versor V moves by ``V >> X``, which is
 Examples assume ``import clifford_rand as cr, numpy as np`` and ``from clifford_rand.presets import cga``.
 """
 
-from clifford_rand.presets.cga.classification import classify
+from clifford_rand.presets.cga.classification import (
+    carrier,
+    center,
+    classify,
+    normal,
+    radius,
+    radius_squared,
+    split_point_pair,
+)
 from clifford_rand.presets.cga.conformal_object import ConformalObject
-from clifford_rand.presets.cga.distances import closest_points, distance
-from clifford_rand.presets.cga.fits import fit_circle, fit_flat, fit_line, fit_plane, fit_round, fit_sphere
+from clifford_rand.presets.cga.fits import fit_circle, fit_flat, fit_line, fit_plane, fit_round, fit_sphere, sample
 from clifford_rand.presets.cga.measures import contains_point, down, infinity, meet, origin, point, up
 from clifford_rand.presets.cga.objects import circle, flat, line, plane, point_pair, round_about, sphere
-from clifford_rand.presets.cga.relations import angle, intersect, inversive_product
-from clifford_rand.presets.cga.rounds import carrier, center, normal, radius, radius_squared, split_point_pair
-from clifford_rand.presets.cga.samples import sample
+from clifford_rand.presets.cga.relations import angle, closest_points, distance, intersect, inversive_product
 from clifford_rand.presets.cga.versors import (
     VersorParts,
     decompose,

@@ -1,20 +1,79 @@
-"""Closest points of two flats or spheres, each about its own center.
+"""Closest points of two flats or spheres, each about its own center, by a method for each pair of kinds.
 
 A sphere is c + r U v with |v| = 1, a flat c + U t, U of orthonormal columns. Arrays have one batch axis, first. D is
 the second center less the first; points are returned less their own centers.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand.fusion.traced_array import decided
-from clifford_rand.presets.inputs import lengths, plane_directions, rejected
+from clifford_rand.presets.cga.conformal_object import ConformalObject
+from clifford_rand.presets.cga.parts import ROUND, TANGENT
+from clifford_rand.presets.inputs import directions_of, lengths, plane_directions, rejected
 
 Array = NDArray[Any]
 STARTS, ROUNDS, POLISHED = 8, 40, 40  # of two spheres: random starts, alternations, steps of Newton's method
 SAMPLES, KEPT = 32, 6  # of a circle: angles on a grid beside the roots; the best starts, which Newton's method polishes
+
+
+class Locus(NamedTuple):
+    """Spheres or flats of one dimension about the origin: orthonormal columns U (N, n, m), radii r (N,) of spheres."""
+
+    is_round: bool
+    U: Array
+    r: Array
+
+    def take(self, rows: Array) -> "Locus":
+        """Return those of some rows."""
+        return Locus(self.is_round, self.U[rows], self.r[rows])
+
+    @property
+    def rank(self) -> int:
+        """The order in which `solve` takes two: point pairs, flats, hyperspheres, spheres, circles."""
+        n, m = self.U.shape[-2:]
+        if not self.is_round:
+            return 1
+        return 0 if m == 1 else 2 if m == n else 4 if m == 2 else 3
+
+
+def loci_of(described: ConformalObject, shape: tuple[int, ...]) -> list[tuple[Array, Locus]]:
+    """Return, for each kind and dimension in the batch, which elements have it, and their loci."""
+    n, E = described.algebra.d - 2, described.direction
+    is_round = np.asanyarray(described.kind) == ROUND
+    m = np.where(np.asanyarray(described.kind) == TANGENT, 0, described.dimension)
+    is_round, m, radius = (np.broadcast_to(v, shape).reshape(-1) for v in (is_round, m, described.radius))
+    rows = np.broadcast_to(E.coefficients, (*shape, E.keys.size)).reshape(len(m), E.keys.size)
+    loci = []
+    for kind, k in sorted({(bool(kind), int(k)) for kind, k in zip(is_round, m, strict=True)}):
+        at = np.flatnonzero((is_round == kind) & (m == k))
+        U = np.zeros((len(at), n, 0), dtype=rows.dtype)
+        if k:
+            U = np.swapaxes(directions_of(E.new(E.keys, rows[at]), n, k), -1, -2)
+        loci.append((at, Locus(kind, U, radius[at])))
+    return loci
+
+
+def solve(P: Locus, Q: Locus, D: Array, rtol: float) -> tuple[Array, Array]:
+    """Return the closest points by the method for both kinds."""
+    if P.rank > Q.rank:
+        y, x = solve(Q, P, -D, rtol)
+        return x, y
+    if P.rank == 0:  # the nearer point of the pair
+        choices = []
+        for x in (P.r[:, None] * P.U[..., 0], -P.r[:, None] * P.U[..., 0]):
+            _, y = solve(Locus(False, P.U[..., :0], P.r), Q, D - x, rtol)
+            choices.append((x, y, lengths(D + y - x)))
+        (x, y, size), (x2, y2, size2) = choices
+        nearer = (size <= size2)[:, None]
+        return np.where(nearer, x, x2), np.where(nearer, y, y2)
+    if P.rank == 1:
+        return of_flats(D, P.U, Q.U, rtol) if Q.rank == 1 else of_flat_and_sphere(D, P.U, Q.U, Q.r)
+    if P.rank == 2:
+        return of_hypersphere_and_sphere(D, P.U, P.r, Q.U, Q.r)
+    return (of_sphere_and_circle if Q.rank == 4 else of_spheres)(D, P.U, P.r, Q.U, Q.r)
 
 
 def _times(U: Array, x: Array) -> Array:

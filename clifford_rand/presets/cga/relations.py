@@ -1,6 +1,7 @@
-"""Relations of two conformal objects: angles, inversive products, and intersections.
+"""Relations of two conformal objects: distances, closest points, angles, inversive products, and intersections.
 
-Both are taken about their own center and in their own unit of length, where nothing is lost to rounding.
+Both are taken about their own center, and for angles and intersections in their own unit of length, where nothing is
+lost to rounding.
 """
 
 import math
@@ -10,17 +11,105 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail, one_batch
+from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import is_traced, zeros
 from clifford_rand.geometry.subspaces import span_and_intersection
+from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import classify, described
+from clifford_rand.presets.cga.closest_pairs import loci_of, solve
 from clifford_rand.presets.cga.conformal_object import ConformalObject, Object
-from clifford_rand.presets.cga.measures import model_of
+from clifford_rand.presets.cga.measures import down, model_of
 from clifford_rand.presets.cga.parts import FLAT, ROUND, assemble, null_space
-from clifford_rand.presets.inputs import largest, lengths, tolerance
+from clifford_rand.presets.inputs import largest, lengths, of_algebra, tolerance
+
+
+@specialized()
+@one_batch
+def closest_points(
+    A: Object, B: Object, /, *, dual: bool = False, rtol: float | None = None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return points (..., n) of A and of B that are nearest to each other: one such couple where there are more.
+
+    Points, point pairs, lines, planes, circles, spheres, and what they are called in more dimensions. Spheres are
+    surfaces: the center is at a distance r. Exact minima by linear algebra, a secular equation (flat and sphere), or
+    the roots of a polynomial of degree 8 (a circle and a sphere of any dimension). Only two spheres of dimension ≥ 2,
+    neither of them a hypersphere, which takes n ≥ 4, are searched from many starts.
+
+    Parameters
+    ----------
+    A, B : Multivector or ConformalObject
+        Direct, or dual with ``dual``; batches broadcast, and may hold objects of several kinds.
+    rtol : float, optional
+        For `classify`, and directions closer than this are taken as parallel; there eps^(3/4) by default.
+
+    Raises
+    ------
+    ArgumentError
+        For imaginary rounds, free blades and duals of flats, which hold no finite point.
+
+    Examples
+    --------
+    >>> alg = cr.Algebra.cga(3)
+    >>> C, L = cga.circle(alg, [0, 0, 0], 2, [0, 0, 1]), cga.line(alg, [5, 0, 1], direction=[0, 1, 0])
+    >>> [x.round(12).tolist() for x in cga.closest_points(C, L)]
+    [[2.0, 0.0, 0.0], [5.0, 0.0, 1.0]]
+    """
+    a, b, _, x, y = _nearest(A, B, dual, rtol, "closest_points", "AB")
+    return a + x, b + y
+
+
+@specialized()
+@one_batch
+def distance(P: Object, Q: Object, /, *, dual: bool = False, rtol: float | None = None) -> Any:
+    """Return the least distances of the points on P and Q, of any two objects, as `closest_points` finds them.
+
+    Of two points: sqrt(-2 P·Q) at weight 1, from the coordinates, where nothing cancels.
+
+    Raises
+    ------
+    ArgumentError
+        For objects that hold no finite point.
+
+    Examples
+    --------
+    >>> alg = cr.Algebra.cga(2)
+    >>> float(cga.distance(cga.up(alg, [0, 0]), 5 * cga.up(alg, [3, 4])))
+    5.0
+    >>> float(cga.distance(cga.circle(alg, [0, 0], 1), cga.line(alg, [0, 3], direction=[1, 0])))
+    2.0
+    """
+    model_of(P, "distance", "P")
+    if isinstance(P, Multivector) and isinstance(Q, Multivector) and P.grades == Q.grades == (1,) and not dual:
+        return lengths(down(P) - down(of_algebra(Q, P.algebra, "Q", "distance")))
+    _, _, D, x, y = _nearest(P, Q, dual, rtol, "distance", "PQ")
+    return lengths(D + y - x)
+
+
+def _nearest(A: Any, B: Any, dual: bool, rtol: float | None, owner: str, names: str) -> Any:
+    """Return both centers, their difference, and the closest points less the centers."""
+    model_of(A, owner, "A")
+    if rtol is not None:
+        rtol = check_tolerance(rtol, 0.0, owner)
+    objects = [described(X, A.algebra, name, owner, dual, rtol) for X, name in zip((A, B), names, strict=True)]
+    for name, X in zip(names, objects, strict=True):
+        if not np.all(X.has_points):
+            without = np.unique(np.asanyarray(X.name)[~np.asanyarray(X.has_points)]).tolist()
+            raise fail(name, owner, "an object that holds finite points", describe(", ".join(without)))
+    shape = np.broadcast_shapes(*(X.shape for X in objects))
+    n, count = A.algebra.d - 2, math.prod(shape)
+    a, b = (np.broadcast_to(X.location, (*shape, n)).reshape(count, n) for X in objects)
+    D = b - a
+    first, second = (loci_of(X, shape) for X in objects)
+    x, y = np.zeros_like(D), np.zeros_like(D)
+    for at, P in first:
+        for where, Q in second:
+            both, i, j = np.intersect1d(at, where, return_indices=True)
+            if len(both):
+                x[both], y[both] = solve(P.take(i), Q.take(j), D[both], tolerance(rtol, D.dtype))
+    return tuple(array.reshape(*shape, n) for array in (a, b, D, x, y))
 
 
 def scene_of(

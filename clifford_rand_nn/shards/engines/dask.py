@@ -9,8 +9,7 @@ from uuid import uuid4
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.row_sums import Engine, PartWork, RowMap, RowSum, Run, Sums, pairwise, runs
 from clifford_rand_nn.shards.engines.dask_tasks import (
     about_worker,

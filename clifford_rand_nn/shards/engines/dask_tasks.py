@@ -14,9 +14,8 @@ from typing import Any, NamedTuple, TypeVar, cast
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand._optional import require
 from clifford_rand._threads import ONE_BLAS_THREAD
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.row_sums import (
     Block,
     Part,

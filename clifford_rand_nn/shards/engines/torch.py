@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import fail
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.row_sums import (
     Block,
     Engine,

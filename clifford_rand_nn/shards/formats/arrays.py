@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._archives import FAULTS, read_npy_header
 from clifford_rand._checks import describe, fail
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand._files import FAULTS, read_npy_header
+from clifford_rand.errors import ArgumentError, require
 
 # What file systems, decoders and libraries of arrays raise when rows cannot be had.
 UNREADABLE = (OSError, EOFError, ValueError, LookupError, RuntimeError, MemoryError, zlib.error, lzma.LZMAError)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._archives import reading_parquet
 from clifford_rand._checks import describe, fail
-from clifford_rand._optional import require
+from clifford_rand._files import reading_parquet
+from clifford_rand.errors import require
 from clifford_rand_nn.shards.formats.arrays import Stored, regrouped
 
 _BUFFER = 2**16  # bytes of a column that are read at once; without, all of a row group is

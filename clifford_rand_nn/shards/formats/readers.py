@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_path, describe, fail
-from clifford_rand._optional import require
+from clifford_rand.errors import require
 from clifford_rand_nn.shards.formats.arrays import (
     HeldArray,
     NpyFile,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from clifford_rand._optional import available
+from clifford_rand.errors import available
 from examples.accuracy.problems import Task
 
 __all__ = ["Method", "folds"]

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from clifford_rand._archives import read_npz
-from clifford_rand._files import replaced
+from clifford_rand._files import read_npz, replaced
 from clifford_rand.errors import ArgumentError
 
 _ARRAYS = ("X", "y", "split")

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 from examples.paper.datasets.assembly import Source
 from examples.paper.datasets.parquet import check_names, raw_texts
 

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import as_real, describe, fail
-from clifford_rand._optional import require
 from clifford_rand._threads import cached_property
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 
 _ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm")
 _DEEP = ("I", "F")  # modes of Pillow with more than 8 bits a pixel: "I", "I;16", "F"

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 from examples.paper.datasets.assembly import Known, check_counts
 from examples.paper.datasets.labelled import LabelledArrays
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._archives import reading_parquet
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand._files import reading_parquet
+from clifford_rand.errors import ArgumentError, require
 from examples.paper.datasets.assembly import RawTexts, Source
 
 __all__ = ["check_names", "raw_texts", "read_parquet_folder"]

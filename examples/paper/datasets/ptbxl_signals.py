@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_choice, describe, fail
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 from examples.paper.datasets.labelled import LabelledArrays
 from examples.paper.datasets.ptbxl_records import (
     CLASS_NAMES,

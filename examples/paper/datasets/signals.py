@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.signal import resample_poly
 
 from clifford_rand._checks import as_real, check_integer, check_positive, describe, fail
-from clifford_rand._optional import require
-from clifford_rand.errors import ArgumentError
+from clifford_rand.errors import ArgumentError, require
 
 _BEFORE, _AFTER = 0.25, 0.45  # seconds around an R peak: from before the P wave to the end of T at usual rates
 _DETECTION_RATE = 250.0  # Hz; at 100 Hz the detector takes P waves for R peaks, from 250 Hz on it does not

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clifford_rand._optional import require
+from clifford_rand.errors import require
 from examples.paper.methods.base import Array, Labels, Model, Snapshot, SteppedMethod
 
 __all__ = ["AdamW"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._optional import available
+from clifford_rand.errors import available
 
 __all__ = ["Method", "Model", "Snapshot", "SteppedMethod"]
 

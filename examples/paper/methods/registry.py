@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from clifford_rand._checks import check_choice
-from clifford_rand._optional import install_command
+from clifford_rand.errors import install_command
 from examples.paper.methods.adamw import AdamW
 from examples.paper.methods.base import Method
 from examples.paper.methods.convex import ConvexGated

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand._files import replaced
-from clifford_rand._optional import available, install_command, require
-from clifford_rand.errors import MissingDependencyError
+from clifford_rand.errors import MissingDependencyError, available, install_command, require
 from clifford_rand_nn.displays.panels import plot_decision_regions
 
 __all__ = ["save_regions_film"]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand._optional import require
+from clifford_rand.errors import require
 
 __all__ = ["COLORS", "MARKERS", "Series", "curve_figure", "log_axis"]
 

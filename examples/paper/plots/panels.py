@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._optional import require
+from clifford_rand.errors import require
 
 __all__ = ["Visits", "Waits", "plane_figure"]
 

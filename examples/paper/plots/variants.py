@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
-from clifford_rand._optional import require
+from clifford_rand.errors import require
 from examples.paper.plots.curves import COLORS, MARKERS, log_axis
 
 __all__ = ["Panel", "Variants", "variant_figure"]

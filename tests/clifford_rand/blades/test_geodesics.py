@@ -5,7 +5,8 @@ import pytest
 import scipy.linalg
 
 import clifford_rand as cr
-from clifford_rand.blades import blocks, geodesic
+from clifford_rand.blades import blocks
+from clifford_rand.blades.subspace import log_weights
 from support.refusals import refused
 
 
@@ -60,7 +61,7 @@ def test_exponential_of_the_logarithm(angles, large):
 def test_weights_of_the_logarithm_are_right_before_rounding_is_removed(angles):
     """`log` projects what they give once more, which would hide wrong weights of P; `subspace_mean` does not."""
     P, Q = (np.linalg.qr(rows.T)[0].T for rows in at_angles(np.array(angles), 30, np.random.default_rng(6)))
-    A, B = geodesic.log_weights(P @ Q.T)
+    A, B = log_weights(P @ Q.T)
     tangent = A @ Q - B @ P
     np.testing.assert_allclose(tangent @ P.T, 0, atol=1e-14)
     np.testing.assert_allclose(np.linalg.norm(tangent), np.linalg.norm(angles), atol=1e-14)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from clifford_rand import _files
-from clifford_rand.compiler import cache
-from clifford_rand.compiler.cache import CodeCache
+from clifford_rand.compiler import machine_code
 from clifford_rand.compiler.decorator import compiled
+from clifford_rand.compiler.machine_code import CodeCache
 
 
 def twice(x):
@@ -51,7 +51,7 @@ class Context:
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(cache.CompileResult, "_rebuild", staticmethod(lambda context, content: content))
+    monkeypatch.setattr(machine_code.CompileResult, "_rebuild", staticmethod(lambda context, content: content))
     return CodeCache(twice, b"source")
 
 
@@ -92,7 +92,7 @@ def test_a_folder_that_cannot_be_written_to_is_read(kept, tmp_path, monkeypatch)
     def refuse(path):
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr(cache, "replaced", refuse)
+    monkeypatch.setattr(machine_code, "replaced", refuse)
     kept.save_overload("others", Result("other code"))
     assert kept.load_overload("types", Context()) == "code"
     assert kept.load_overload("others", Context()) is None
@@ -115,7 +115,9 @@ def test_files_and_folders_that_others_can_write_are_not_used(kept, tmp_path, mo
         assert kept.load_overload("types", Context()) is None
         patch.setattr(_files, "_code_path", lambda: file.parent)
         assert _files.code_folder() is None
-        patch.setattr(cache, "code_folder", lambda: file.parent)  # a file of another user in a folder that is trusted
+        patch.setattr(
+            machine_code, "code_folder", lambda: file.parent
+        )  # a file of another user in a folder that is trusted
         assert kept.load_overload("types", Context()) is None
     real = tmp_path / "elsewhere"
     file.parent.rename(real)

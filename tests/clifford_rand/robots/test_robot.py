@@ -339,7 +339,7 @@ def test_files_that_are_refused(tmp_path, text, message):
 
 
 def test_without_the_parser_the_error_names_the_command(monkeypatch):
-    monkeypatch.setattr("clifford_rand._optional.available", lambda module: False)
+    monkeypatch.setattr("clifford_rand.errors.available", lambda module: False)
     with pytest.raises(cr.MissingDependencyError, match=r"Robot\.from_urdf needs urdf_parser_py\.urdf: pip install"):
         pga.Robot.from_urdf(URDF / "arm7.urdf")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import typer
 
-import clifford_rand._optional as optional
+import clifford_rand.errors as optional
 from clifford_rand_nn import GatedReLUClassifier
 from clifford_rand_nn.cli import estimators, predict
 from clifford_rand_nn.cli.app import app

@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, QuantileTransformer, StandardScaler
 
-import clifford_rand._optional as optional
+import clifford_rand.errors as optional
 from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn import (
     BetaCV,

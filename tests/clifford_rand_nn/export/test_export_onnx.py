@@ -147,7 +147,7 @@ def test_what_cannot_be_written_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ArgumentError, match="of a model that takes at most 100 bytes, as ONNX files do"):
         model.to_onnx(tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
-    monkeypatch.setattr("clifford_rand._optional.available", lambda module: False)
+    monkeypatch.setattr("clifford_rand.errors.available", lambda module: False)
     with pytest.raises(MissingDependencyError, match=r'to_onnx needs onnx: pip install "onnx>='):
         model.to_onnx(tmp_path / "model.onnx")
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import clifford_rand._optional as optional
+import clifford_rand.errors as optional
 from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn.features.embedding import embed
 from clifford_rand_nn.features.text_encoders import OpenAIEncoder, SentenceTransformerEncoder

@@ -174,7 +174,7 @@ def table(tmp_path_factory):
 
 @pytest.mark.filterwarnings("ignore::clifford_rand_nn.tables.notes.TableWarning")  # of Trondheim
 def test_a_table_model_comes_back_without_skops(table, monkeypatch):
-    monkeypatch.setattr("clifford_rand._optional.available", lambda module: module != "skops")
+    monkeypatch.setattr("clifford_rand.errors.available", lambda module: module != "skops")
     model, path = table
     back, frame = load_model(path), _customers().drop(columns="buys")
     new = frame.iloc[::-1].assign(city="Trondheim", age=np.nan)
@@ -392,7 +392,7 @@ def test_a_file_of_another_scikit_learn_warns_as_scikit_learn_does(scaled, tmp_p
 
 
 def test_without_skops_it_is_said_what_to_install(scaled, tmp_path, monkeypatch):
-    monkeypatch.setattr("clifford_rand._optional.available", lambda module: module != "skops")
+    monkeypatch.setattr("clifford_rand.errors.available", lambda module: module != "skops")
     for attempt in (lambda: save_model(scaled[0], tmp_path / "m.npz"), lambda: load_model(scaled[1])):
         with pytest.raises(MissingDependencyError, match=r'needs skops\.io: pip install "skops>='):
             attempt()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from clifford_rand import Algebra
-from clifford_rand._archives import read_npz
+from clifford_rand._files import read_npz
 from clifford_rand._threads import ONE_PARSER
 from clifford_rand_nn.shards.formats.arrays import NpyFile
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-import clifford_rand._optional as optional
+import clifford_rand.errors as optional
 from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn.tables import read_table
 from clifford_rand_nn.tables.writers import written_columns

@@ -198,7 +198,7 @@ def test_excel(tmp_path, monkeypatch):
     path.write_text("a,b\n")
     with pytest.raises(ArgumentError, match="this is not a readable Excel file"):
         read_frame(path)
-    monkeypatch.setattr("clifford_rand._optional.available", lambda module: module != "openpyxl")
+    monkeypatch.setattr("clifford_rand.errors.available", lambda module: module != "openpyxl")
     with pytest.raises(MissingDependencyError, match=r"reading an Excel table needs openpyxl: pip install"):
         read_frame(path)
 

@@ -12,7 +12,7 @@ from fuzz.target import Target
 from support.damage import damaged_bytes, damaged_directory
 
 COUNTED = (
-    *("clifford_rand_nn.shards.checkpoint", "clifford_rand._archives", "clifford_rand_nn.estimators.sharded"),
+    *("clifford_rand_nn.shards.checkpoint", "clifford_rand._files", "clifford_rand_nn.estimators.sharded"),
     *("clifford_rand_nn.estimators.network.sharded", "clifford_rand_nn.solvers"),
 )
 

@@ -13,7 +13,7 @@ from support import golden
 from support.damage import damaged_bytes, damaged_directory, damaged_members
 
 COUNTED = (
-    *("clifford_rand_nn.model_file", "clifford_rand._archives", "clifford_rand_nn.saved"),
+    *("clifford_rand_nn.model_file", "clifford_rand._files", "clifford_rand_nn.saved"),
     *("clifford_rand_nn.tables.encoder", "clifford_rand_nn.tables.column_readers", "clifford_rand_nn.tables.encodings"),
 )
 GOLDEN = Path(__file__).parents[2] / "clifford_rand_nn" / "golden"

@@ -17,7 +17,7 @@ from support.damage import damaged_bytes, damaged_directory
 COUNTED = (
     *("clifford_rand_nn.tables.frames", "clifford_rand_nn.tables.formats", "clifford_rand_nn.tables.dialect"),
     *("clifford_rand_nn.tables.delimited", "clifford_rand_nn.tables.arrays", "clifford_rand_nn.tables.cells"),
-    *("clifford_rand._archives", "arff"),
+    *("clifford_rand._files", "arff"),
 )
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".arff", ".npz")
 _CSV = (

@@ -9,9 +9,8 @@ import numpy as np
 
 from clifford_rand._checks import as_generator
 from clifford_rand.compat.clifford import g3c
-from clifford_rand.compat.clifford.arrays import MVArray, elementwise
 from clifford_rand.compat.clifford.multivector import MultiVector
-from clifford_rand.compat.clifford.operator import op
+from clifford_rand.compat.clifford.operator import MVArray, elementwise, op
 
 layout, up, down, einf = g3c.layout, g3c.up, g3c.down, g3c.einf
 I3 = g3c.blades["e123"]

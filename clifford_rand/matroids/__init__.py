@@ -1,1 +1,0 @@
-"""Oriented matroids of vectors, and numbers of chambers of hyperplane arrangements, without rounding."""
