@@ -18,12 +18,18 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._progress import phase, reporting
 from clifford_rand_nn.cli.console import INTERRUPTED, check_out, complain, print_json, refused_data, say, show_pairs
 from clifford_rand_nn.cli.estimators import check_options, make_estimator
-from clifford_rand_nn.cli.evaluate import evaluation_dict, show_evaluation
 from clifford_rand_nn.cli.fit_options import ColumnKinds, FiniteModel, FitData, FitOutput, ModelChoice, given_options
-from clifford_rand_nn.cli.info import model_pairs, show_facts
+from clifford_rand_nn.cli.info import evaluation_dict, model_pairs, show_evaluation, show_facts
 from clifford_rand_nn.cli.options import TableFormat, option_error
-from clifford_rand_nn.cli.shards import new_shards, some_targets, training_shards
-from clifford_rand_nn.cli.tables import Reading, choose_target, read_other, read_training
+from clifford_rand_nn.cli.tables import (
+    Reading,
+    choose_target,
+    new_shards,
+    read_other,
+    read_training,
+    some_targets,
+    training_shards,
+)
 from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork

@@ -1,4 +1,4 @@
-"""Tables and model files of the command line: target, weights and groups taken out, the other columns encoded."""
+"""Tables, shards and model files of the command line: targets and weights taken out, other columns encoded."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -18,6 +18,8 @@ from clifford_rand_nn.cli.console import complain, note_ignored, say
 from clifford_rand_nn.cli.options import TableFormat
 from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.reporting.facts import Rows
+from clifford_rand_nn.shards.formats.readers import has_names
+from clifford_rand_nn.shards.source import Shards, shard_blocks
 from clifford_rand_nn.tables import TableEncoder, default_target, read_frame, read_table
 from clifford_rand_nn.tables.cells import without_marks
 from clifford_rand_nn.tables.encoded_rows import encode
@@ -25,6 +27,8 @@ from clifford_rand_nn.tables.encoder import fitted_encoder
 from clifford_rand_nn.tables.model import training_rows
 from clifford_rand_nn.tables.notes import column_names
 from clifford_rand_nn.tables.writers import existing_table, listed
+
+_PIECES, _PIECE = 16, 1000  # places whose targets say what the task is, and rows of each
 
 
 @dataclass(frozen=True)
@@ -253,3 +257,56 @@ def predictions(model: Any, X: Any, coverage: float) -> Predictions:
         if not hasattr(model, "predict_proba"):
             return Predictions(labels, outputs=outputs)
         return Predictions(labels, model.predict_proba(X))
+
+
+def training_shards(folder: Path, target: str | None, weights: str | None) -> Shards:
+    """Return shards with their targets.
+
+    Raises ArgumentError if there are no targets, or columns are named where files have none.
+    """
+    if has_names(folder):
+        if target is None:
+            raise ArgumentError(f"{folder}: Parquet needs --target, the column to predict.")
+        return Shards(folder, target=target, sample_weight=weights)
+    for option, value in (("--target", target), ("--sample-weight", weights)):
+        if value is not None:
+            raise ArgumentError(f"{folder}: {option} {value} names a column, as Parquet has; targets are y-….npy here.")
+    shards = Shards(folder)
+    if not shards.has_targets:
+        raise ArgumentError(f"{folder}: there are no targets, y-00000.npy, … beside X-00000.npy, ….")
+    return shards
+
+
+def new_shards(folder: Path, target: str | None, train: Shards) -> Shards:
+    """Return shards with targets to score on, with the columns of those of training: by name where both have names.
+
+    Raises ArgumentError if there are no targets, or other columns.
+    """
+    if has_names(folder) and train.feature_names is not None:
+        return Shards(folder, target=target, columns=train.feature_names)
+    shards = training_shards(folder, target if has_names(folder) else None, None)
+    if shards.n_features != train.n_features:
+        raise ArgumentError(
+            f"{folder}: these shards have {shards.n_features} columns, and those of training {train.n_features}."
+        )
+    return shards
+
+
+def model_shards(model: Any, folder: Path, target: str | None = None, weights: str | None = None) -> Shards:
+    """Return shards with the columns of a model, by name where both have names; targets where these are asked for."""
+    names = getattr(model, "feature_names_in_", None)
+    if not has_names(folder):
+        return Shards(folder) if target is None and weights is None else training_shards(folder, target, weights)
+    columns = None if names is None else [str(name) for name in names]
+    return Shards(folder, target=target, sample_weight=weights, columns=columns)
+
+
+def some_targets(shards: Shards) -> NDArray[Any]:
+    """Return targets from many places, by which a task is chosen."""
+    parts = shards.parts
+    pieces = []
+    for index in sorted({i * len(parts) // _PIECES for i in range(_PIECES)}):
+        y = next(shard_blocks(shards, parts[index], _PIECE, columns=False)).y  # which names a file that cannot be read
+        assert y is not None
+        pieces.append(y)
+    return np.concatenate(pieces)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn import ConvexNetworkRegressor, Shards, load_model
-from clifford_rand_nn.cli.shards import training_shards
+from clifford_rand_nn.cli.tables import training_shards
 from clifford_rand_nn.kernel_network.landmark_judge import ResidualSum
 from clifford_rand_nn.shards.engines.local import LocalEngine
 from clifford_rand_nn.shards.landmark_fit import LandmarkFit
