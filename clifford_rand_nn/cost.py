@@ -1,10 +1,10 @@
-"""Expected cost of a fit: seconds and bytes of its parts, and the speed of this machine."""
+"""Expected cost of a fit: seconds and bytes of its parts, the speed of this machine, and plans of fits."""
 
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.linalg import eigh
@@ -108,3 +108,30 @@ class FitPlan(TextShown):
             limit = getattr(self, name)
             lines[-1] += f", more than {name}={limit:g}" if limit is not None and limit < needed else ""
         return "\n".join([f"{self.owner} on {self.n_rows:,} rows × {self.n_columns:,} columns", *lines])
+
+
+class RowPlanning:
+    """An estimator that says before a fit what it takes, by the cost models that its limits go by."""
+
+    def plan(self: Any, X: Any, y: Any = None) -> FitPlan:
+        """Return the expected seconds and bytes of `fit` on the rows X (n, d), and those of its parts.
+
+        Only sizes count, and how fast this machine multiplies matrices: nothing is trained, and the data, which decide
+        how many steps a fit takes, may make it half or twice as long. ``y`` says how many outputs there are; without it
+        there is one. Raises ArgumentError for what `fit` would refuse.
+
+        >>> from clifford_rand_nn import ConvexReLURegressor
+        >>> plan = ConvexReLURegressor().plan(np.random.default_rng(0).standard_normal((300, 4)))
+        >>> list(plan.parts), plan.seconds > 0
+        (['selection of beta', 'training'], True)
+        """
+        from sklearn.base import clone
+        from sklearn.utils.validation import _num_samples
+
+        model: Any = clone(self)
+        (n, d), parts = model._costs(X, np.arange(_num_samples(X)) % 2 if y is None else y)
+        return FitPlan(type(self).__name__, n, d, parts, self.max_time, getattr(self, "max_memory", None))
+
+    def _costs(self, X: Any, y: Any) -> tuple[tuple[int, int], dict[str, Estimate]]:
+        """Return the numbers of rows and columns, and the estimates of the parts of a fit."""
+        raise NotImplementedError

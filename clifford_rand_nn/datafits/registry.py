@@ -21,8 +21,7 @@ from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.entropy import LogCosh, Logistic, Softmax
 from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.datafits.loss import Huber, Loss, Squared, SquaredHinge
-from clifford_rand_nn.datafits.poisson import Poisson
-from clifford_rand_nn.datafits.quantile import Quantile
+from clifford_rand_nn.datafits.poisson_quantile import Poisson, Quantile
 
 LOSSES: dict[str, type[Loss]] = {
     kind.name: kind for kind in (Squared, Huber, LogCosh, Poisson, Quantile, Logistic, SquaredHinge, Softmax)

@@ -20,10 +20,9 @@ from clifford_rand_nn.balanced_networks import balanced_gated
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.certified_values import proved, with_network_values
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
-from clifford_rand_nn.cost import Estimate, slowdown
+from clifford_rand_nn.cost import Estimate, RowPlanning, slowdown
 from clifford_rand_nn.datafits.registry import has_delta, split_weights
 from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta, n_folds
-from clifford_rand_nn.estimators.planning import RowPlanning
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, new_rows
 from clifford_rand_nn.estimators.task import RescaledFit, Task, WarmStart
 from clifford_rand_nn.gates.enumeration import deadline

@@ -18,11 +18,10 @@ from clifford_rand._checks import as_array, check_choice, check_length, describe
 from clifford_rand._threads import is_fork
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import check_verbose, note, phase, reporting, track
-from clifford_rand_nn.cost import Estimate
+from clifford_rand_nn.cost import Estimate, RowPlanning
 from clifford_rand_nn.datafits.registry import check_weights
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.folds import PipelinePrefix, scorer_of, splits_of, take_features
-from clifford_rand_nn.estimators.planning import RowPlanning
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn
 from clifford_rand_nn.estimators.task import WarmStart
 from clifford_rand_nn.export.methods import Exported

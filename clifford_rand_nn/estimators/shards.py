@@ -10,10 +10,10 @@ from sklearn.base import clone
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
+from clifford_rand_nn.cost import RowPlanning
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import labels_of
 from clifford_rand_nn.estimators.held_out import PATIENCE, BetaScore, best_score, scored
-from clifford_rand_nn.estimators.planning import RowPlanning
 from clifford_rand_nn.estimators.rows import class_factors
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import gated_predictions

@@ -13,11 +13,10 @@ from scipy.sparse import issparse
 
 from clifford_rand._threads import ONE_BLAS_THREAD, cached_property, for_each_slice
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
+from clifford_rand_nn.kernel_network.cholesky import KernelRidge, LeftOutFit, spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, LeftOutFit, spread
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
-from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
+from clifford_rand_nn.kernel_network.leave_one_out import Duplicates, LeaveOneOut
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, Standardization, by_products, is_wide
 
 # Of fewer rows each is a knot of the map by which leave-one-out judges it, which promises too much: with 24 rows of

@@ -3,7 +3,7 @@
 from clifford_rand._threads import cpu_count
 from clifford_rand_nn.cost import Estimate, machine_speed, slowdown
 from clifford_rand_nn.kernel_network.candidates import BIASES, DECAYS, FINALISTS, SCREENED, STEPS, screened_rows
-from clifford_rand_nn.kernel_network.large_n.rows import choose
+from clifford_rand_nn.kernel_network.many_rows import choose
 from clifford_rand_nn.kernel_network.metric_frame import FOLDS, HELD_OUT, THIRDS
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, by_products
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED, LEARNED

@@ -12,8 +12,7 @@ from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.export.program import Value, apply, constant, inverse_lengths, matmul_t, where
-from clifford_rand_nn.kernel_network.arccos import SAME, arc_of_rows
-from clifford_rand_nn.kernel_network.column_distances import add_column_kernel
+from clifford_rand_nn.kernel_network.kernel_functions import SAME, add_column_kernel, arc_of_rows
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.problems.duality import DualBound, bound_with_square, relative_gap
 from clifford_rand_nn.solvers.base import Limits, Result, check_memory

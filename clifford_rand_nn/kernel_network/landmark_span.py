@@ -11,7 +11,7 @@ from clifford_rand._checks import describe, fail, quantity
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
+from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
 from clifford_rand_nn.kernel_network.standardization import Standardization
 
 _EPS = float(np.finfo(np.float64).eps)

@@ -9,10 +9,10 @@ from scipy.linalg.lapack import dpstrf
 
 from clifford_rand._checks import as_real, as_rows, check_array, check_choice, check_positive, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn.kernel_network.arccos import slope_factors
 from clifford_rand_nn.kernel_network.candidates import varying
+from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
+from clifford_rand_nn.kernel_network.kernel_functions import slope_factors
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, spread
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 
 _BLOCK = 2**19  # entries of a block of the kernel matrix: 4 MB, within a cache

@@ -12,8 +12,8 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._display import short_repr
 from clifford_rand_nn.datafits.registry import labels_of
 from clifford_rand_nn.kernel_network.candidates import Problem, least_by_steps, of_each, varying
+from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, spread
 from clifford_rand_nn.kernel_network.metric_frame import SHAPES, held_parts, learned_kernels, outer_parts
 
 _REFITTED = 3000  # rows up to which predictions are made of all others

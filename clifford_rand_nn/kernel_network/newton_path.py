@@ -15,8 +15,8 @@ from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network.approximate_leave_one_out import Groups, InverseBlocks, left_out
+from clifford_rand_nn.kernel_network.cholesky import spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
-from clifford_rand_nn.kernel_network.kernel_ridge import spread
 from clifford_rand_nn.kernel_network.metric_selection import Fold
 from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Limits, Status
 from clifford_rand_nn.solvers.kernel.newton import State

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
-from clifford_rand_nn.datafits.target_transform import TargetTransform
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.kernel_network.metric_selection import Trial
+from clifford_rand_nn.kernel_network.target_transform import TargetTransform
 from clifford_rand_nn.networks import TwoLayerNetwork
 
 SCALINGS = {

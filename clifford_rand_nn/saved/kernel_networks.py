@@ -10,7 +10,6 @@ from clifford_rand_nn._records import Arrays, agree, checked, number, plain, rec
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import as_loss
-from clifford_rand_nn.datafits.target_transform import NO_TRANSFORM, TARGET_TRANSFORMS, TargetTransform
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
 from clifford_rand_nn.estimators.network.sparse_network import NeuronScore
@@ -18,7 +17,12 @@ from clifford_rand_nn.estimators.network.unique_rows import MultilabelCalibratio
 from clifford_rand_nn.kernel_network.candidates import Candidate
 from clifford_rand_nn.kernel_network.intervals import Intervals
 from clifford_rand_nn.kernel_network.metric_selection import MetricSelection
-from clifford_rand_nn.kernel_network.target_transform_selection import TargetTransformScore
+from clifford_rand_nn.kernel_network.target_transform import (
+    NO_TRANSFORM,
+    TARGET_TRANSFORMS,
+    TargetTransform,
+    TargetTransformScore,
+)
 from clifford_rand_nn.saved import parts
 from clifford_rand_nn.saved.networks import pack_neurons, read_neurons
 from clifford_rand_nn.shards.certificate import ShardCertificate

@@ -41,7 +41,7 @@ from clifford_rand_nn.kernel_network.landmark_span import (
     independent,
     landmarks_of_shards,
 )
-from clifford_rand_nn.kernel_network.large_n.rows import TOL
+from clifford_rand_nn.kernel_network.many_rows import TOL
 from clifford_rand_nn.kernel_network.metric_selection import MetricSelection
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.training import Choices

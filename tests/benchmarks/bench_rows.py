@@ -13,8 +13,8 @@ from data import halves
 from timing import in_process, options, peak_bytes, timed
 
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.large_n.rows import LIMITS, solve_many
-from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
+from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
+from clifford_rand_nn.kernel_network.many_rows import LIMITS, solve_many
 
 ROWS = (2000, 4000, 8000, 16_000, 64_000)
 TABLE_ROWS = (1000, 2000, 4000, 8000, 10_000)

@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from clifford_rand_nn.kernel_network.large_n import rows
-from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
+from clifford_rand_nn.kernel_network import many_rows
+from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
 
 
 def solve_many(kernel, X, y, weights=None, beta=1e-3, way="auto", around=False, **limits):
     """Solve, with the default limits except for some."""
-    given = replace(rows.LIMITS, **limits)
+    given = replace(many_rows.LIMITS, **limits)
     betas = (0.25 * beta, 4.0 * beta, beta) if around else (beta,)
-    return rows.solve_many(kernel, X, y, weights, betas=betas, way=way, limits=given)
+    return many_rows.solve_many(kernel, X, y, weights, betas=betas, way=way, limits=given)
 
 
 def predict(kernel, solution, X, rows):

@@ -15,10 +15,8 @@ from clifford_rand_nn._progress import phase
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.poisson import Poisson
-from clifford_rand_nn.datafits.quantile import Quantile, SmoothQuantile
+from clifford_rand_nn.datafits.poisson_quantile import Poisson, Quantile, SmoothQuantile
 from clifford_rand_nn.datafits.registry import check_outputs
-from clifford_rand_nn.datafits.target_transform import TARGET_TRANSFORMS, TargetTransform
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut, UniqueRows
 from clifford_rand_nn.estimators.rows import by_blocks, training_data
@@ -26,7 +24,11 @@ from clifford_rand_nn.estimators.targets import network_program, regressor_progr
 from clifford_rand_nn.export.program import Program, apply
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.kernel_network.newton_path import STEPS, refit, seconds
-from clifford_rand_nn.kernel_network.target_transform_selection import compare_target_transforms
+from clifford_rand_nn.kernel_network.target_transform import (
+    TARGET_TRANSFORMS,
+    TargetTransform,
+    compare_target_transforms,
+)
 from clifford_rand_nn.kernel_network.training import DECOMPOSED
 from clifford_rand_nn.problems.duality import exact_offsets, zero_sums
 from clifford_rand_nn.rescaling import Units

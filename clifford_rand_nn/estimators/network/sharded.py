@@ -14,13 +14,13 @@ from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import note, phase, reporting
 from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.datafits.registry import as_loss, labels_of
-from clifford_rand_nn.datafits.target_transform import TargetTransform
 from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.estimators.shards import ShardPlanning, belongs_to, opened_checkpoint, stored_targets
 from clifford_rand_nn.kernel_network.calibration import fit_calibration
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.kernel_network.landmark_span import MAX_LANDMARKS
 from clifford_rand_nn.kernel_network.metric_selection import wrong_class
+from clifford_rand_nn.kernel_network.target_transform import TargetTransform
 from clifford_rand_nn.kernel_network.training import Choices
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums import Targets

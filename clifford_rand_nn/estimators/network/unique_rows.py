@@ -14,7 +14,7 @@ from clifford_rand_nn.estimators.network.sparse_network import Proved
 from clifford_rand_nn.export.program import Value, beside, constant
 from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
 from clifford_rand_nn.kernel_network.candidates import Compared, Problem, is_constant, level
-from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates, cells, divisor
+from clifford_rand_nn.kernel_network.leave_one_out import Duplicates, cells, divisor
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.sparse_rows import merged_rows
 

@@ -13,7 +13,7 @@ from clifford_rand.plans import kernels, table_plan
 from clifford_rand.plans.table_plan import TablePlan
 from clifford_rand.sketch import dense, sparse
 from clifford_rand_nn.datafits import functions
-from clifford_rand_nn.kernel_network import arccos
+from clifford_rand_nn.kernel_network import kernel_functions
 from clifford_rand_nn.shards import scan
 
 precisions = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -132,13 +132,13 @@ def test_kernel_matrices(dtype, monkeypatch):
 
     def computed():
         shares, own, cosines = inner.copy(), inner.copy(), inner.copy()
-        arccos.arc_of_rows(shares, rows, rows, lengths, lengths)
-        return shares, *arccos.slope_factors(own, cosines, lengths, lengths), own, cosines
+        kernel_functions.arc_of_rows(shares, rows, rows, lengths, lengths)
+        return shares, *kernel_functions.slope_factors(own, cosines, lengths, lengths), own, cosines
 
     expected = computed()
-    without(monkeypatch, arccos)
+    without(monkeypatch, kernel_functions)
     for name in ("_near", "_near_shares", "_turning"):
-        monkeypatch.setattr(arccos, name, getattr(arccos, f"{name}_by_numpy"))
+        monkeypatch.setattr(kernel_functions, name, getattr(kernel_functions, f"{name}_by_numpy"))
     names = ("shares", "factors", "rates", "slopes", "cosines")
     for name, actual, value in zip(names, computed(), expected, strict=True):
         # shares are exact for near rows; slopes there divide by a sine that is not

@@ -16,7 +16,7 @@ from clifford_rand_nn import (
     load_model,
     save_model,
 )
-from clifford_rand_nn.datafits.poisson import Poisson
+from clifford_rand_nn.datafits.poisson_quantile import Poisson
 from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem

@@ -19,8 +19,8 @@ from clifford_rand_nn import (
     cost,
 )
 from clifford_rand_nn.estimators.held_out import n_folds
+from clifford_rand_nn.kernel_network import many_rows as many
 from clifford_rand_nn.kernel_network.cost import network_costs
-from clifford_rand_nn.kernel_network.large_n import rows as many
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
 
 ESTIMATORS = [

@@ -5,10 +5,13 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkRegressor, Shards, load_model, save_model
-from clifford_rand_nn.datafits.target_transform import TARGET_TRANSFORMS, TargetTransform
 from clifford_rand_nn.export.program import rows as program_rows
 from clifford_rand_nn.kernel_network.candidates import Problem
-from clifford_rand_nn.kernel_network.target_transform_selection import compare_target_transforms
+from clifford_rand_nn.kernel_network.target_transform import (
+    TARGET_TRANSFORMS,
+    TargetTransform,
+    compare_target_transforms,
+)
 
 QUICK = {"max_metric_iter": 0}
 SIGMA = 0.6

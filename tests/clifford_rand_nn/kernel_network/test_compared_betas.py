@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
-from clifford_rand_nn.kernel_network import candidates, kernel_ridge
+from clifford_rand_nn.kernel_network import candidates, cholesky
 from clifford_rand_nn.kernel_network.candidates import Problem, compare, compare_betas
-from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, spread
+from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.training import _beta_of_part
 
@@ -58,7 +58,7 @@ def test_where_the_best_beta_is_too_small_for_a_factor_it_comes_from_a_decomposi
     """Some are tried if the first is not; the best is at a third of the least that a factor takes."""
     best, tried, left_out = compare(PROBLEM, "column", 1.0), [], KernelRidge.left_out
     radius = 80 * best.candidate.beta
-    monkeypatch.setattr(kernel_ridge, "_FLOOR", 3 * radius / np.trace(best.kernel(best.rows)))
+    monkeypatch.setattr(cholesky, "_FLOOR", 3 * radius / np.trace(best.kernel(best.rows)))
     monkeypatch.setattr(
         KernelRidge, "left_out", lambda ridge, t, r, *rows: tried.append(r) or left_out(ridge, t, r, *rows)
     )

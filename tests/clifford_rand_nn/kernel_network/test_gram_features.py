@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.large_n.rows import LIMITS
+from clifford_rand_nn.kernel_network.many_rows import LIMITS
 from clifford_rand_nn.kernel_network.metric_frame import learn_frame
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, Standardization
 from clifford_rand_nn.sparse_rows import by_content, merged_rows

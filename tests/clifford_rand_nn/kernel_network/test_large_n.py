@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkRegressor
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.large_n.rows import choose
-from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
+from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut, judge
+from clifford_rand_nn.kernel_network.many_rows import choose
 from clifford_rand_nn.solvers.base import Status
 from support.large_n import predict, solve_many
 from support.pairwise import pairwise
@@ -187,7 +187,7 @@ def test_rows_held_out_are_predicted_by_a_refit_with_the_same_sums(monkeypatch):
     X, y, _ = made(400)
     w = np.random.default_rng(6).uniform(0.1, 3.0, 400)
     w /= w.mean()
-    monkeypatch.setattr("clifford_rand_nn.kernel_network.large_n.nystrom_fit._FIRST_GAP", 1e-9)
+    monkeypatch.setattr("clifford_rand_nn.kernel_network.nystrom._FIRST_GAP", 1e-9)
     found = solve_many(KERNEL, X, y, w, 1e-3, "gradients", tol=1e-9)
     kept = np.delete(np.arange(400), found.unseen_rows)
     assert len(kept) == 360

@@ -9,8 +9,8 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.kernel_network import metric_frame, metric_selection
 from clifford_rand_nn.kernel_network import metric_selection as rounds_module
 from clifford_rand_nn.kernel_network.candidates import Problem
+from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge, spread
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.kernel_network.metric_frame import (
     _root,

@@ -8,8 +8,8 @@ import pytest
 from clifford_rand_nn.datafits.registry import encode_labels
 from clifford_rand_nn.kernel_network.calibration import fit_calibration
 from clifford_rand_nn.kernel_network.candidates import Problem
+from clifford_rand_nn.kernel_network.cholesky import spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_ridge import spread
 from clifford_rand_nn.kernel_network.metric_frame import learn_frame
 from clifford_rand_nn.kernel_network.metric_selection import select_metric, wrong_class
 from clifford_rand_nn.kernel_network.newton_path import BetaTask, choose_beta, choose_by_holdout

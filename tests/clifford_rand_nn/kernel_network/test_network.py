@@ -24,10 +24,10 @@ from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.claims import KernelClaim
 from clifford_rand_nn.kernel_network import candidates
 from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare, kernel_parameters
-from clifford_rand_nn.kernel_network.duplicate_rows import Duplicates
-from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge
+from clifford_rand_nn.kernel_network.cholesky import KernelRidge
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
-from clifford_rand_nn.kernel_network.large_n.rows import solve_many
+from clifford_rand_nn.kernel_network.leave_one_out import Duplicates
+from clifford_rand_nn.kernel_network.many_rows import solve_many
 from clifford_rand_nn.kernel_network.metric_frame import learn_frame
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, Standardization
 from clifford_rand_nn.kernel_network.training import Choices, beta_of_all_rows, choose_kernel, left_out_fit

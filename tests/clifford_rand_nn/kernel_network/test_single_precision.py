@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
-from clifford_rand_nn.kernel_network import kernel_ridge
+from clifford_rand_nn.kernel_network import cholesky
 from clifford_rand_nn.kernel_network.candidates import Problem
+from clifford_rand_nn.kernel_network.cholesky import KernelRidge
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_ridge import KernelRidge
 from clifford_rand_nn.kernel_network.metric_selection import compare_metrics
 
 X, y = make_friedman1(150, noise=1.0, random_state=0)
@@ -49,7 +49,7 @@ def test_small_betas_and_numbers_beyond_its_range_stay_in_double_precision(kerne
 def test_what_has_no_factor_in_single_precision_gets_one_in_double(monkeypatch):
     """Equal rows, whose kernel has rank 1, with a beta that single precision does not see."""
     same = np.full((150, 150), 3.0)
-    monkeypatch.setattr(kernel_ridge, "_SINGLE", 0.0)
+    monkeypatch.setattr(cholesky, "_SINGLE", 0.0)
     for found, expected in zip(
         left_out(same, TARGETS, 1e-9 * 450, single=True), left_out(same, TARGETS, 1e-9 * 450), strict=True
     ):

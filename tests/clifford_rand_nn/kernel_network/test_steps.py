@@ -12,9 +12,9 @@ from clifford_rand_nn.explanation.sums import KernelSum
 from clifford_rand_nn.export.numpy_source import write_source
 from clifford_rand_nn.kernel_network import candidates
 from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare
-from clifford_rand_nn.kernel_network.column_distances import _by_scipy, add_column_kernel
+from clifford_rand_nn.kernel_network.kernel_functions import _by_scipy, add_column_kernel
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
+from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
 from clifford_rand_nn.kernel_network.metric_frame import SHAPES
 from clifford_rand_nn.kernel_network.metric_selection import compare_metrics
 from clifford_rand_nn.kernel_network.network import step_parts

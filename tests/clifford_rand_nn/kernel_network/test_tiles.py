@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from clifford_rand_nn.kernel_network.arccos import arc_inplace
+from clifford_rand_nn.kernel_network.cholesky import KernelFactor, left_out
+from clifford_rand_nn.kernel_network.kernel_functions import arc_inplace
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.large_n.cholesky_fit import KernelFactor, left_out
-from clifford_rand_nn.kernel_network.large_n.problem import solve_with_intercept
-from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
+from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
+from clifford_rand_nn.kernel_network.many_rows_problem import solve_with_intercept
 from clifford_rand_nn.solvers.conjugate_gradient import conjugate_gradient
 
 KERNELS = (GateKernel(bias=0.7), GateKernel(frame=np.random.default_rng(3).standard_normal((4, 3))))

@@ -25,7 +25,7 @@ from clifford_rand_nn import (
     sample_gates,
     save_model,
 )
-from clifford_rand_nn.kernel_network.large_n.rows import estimates
+from clifford_rand_nn.kernel_network.many_rows import estimates
 from clifford_rand_nn.saved.parts import VERSION
 from clifford_rand_nn.tables import read_table
 from support import exported
@@ -202,7 +202,7 @@ def test_a_learned_metric_and_its_trials_come_back(tmp_path, layout):
 def test_networks_of_many_rows_come_back(tmp_path, monkeypatch, way):
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training.DECOMPOSED", 150)
     monkeypatch.setattr(
-        "clifford_rand_nn.kernel_network.large_n.rows.choose", lambda n, *of: estimates(n, *of[:2], 0.0, 1e9, 9.0)[way]
+        "clifford_rand_nn.kernel_network.many_rows.choose", lambda n, *of: estimates(n, *of[:2], 0.0, 1e9, 9.0)[way]
     )
     rows, y = make_friedman1(250, noise=0.5, random_state=0)
     model = ConvexNetworkRegressor().fit(rows, y)

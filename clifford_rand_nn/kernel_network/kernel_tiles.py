@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._threads import ONE_BLAS_THREAD, for_each_part, for_each_slice, sum_of_parts
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.arccos import arc_of_rows
+from clifford_rand_nn.kernel_network.kernel_functions import arc_of_rows
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 
 _HEIGHT, _WIDTH = 256, 1024  # entries of a tile: 1 MiB in single precision, half of a core's second cache

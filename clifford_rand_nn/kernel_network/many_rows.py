@@ -8,12 +8,12 @@ import numpy as np
 from clifford_rand._checks import as_real, check_array, check_choice, check_positive, describe, fail, quantity
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.cost import memory_limit, slowdown
+from clifford_rand_nn.kernel_network.cholesky import by_factor, factor_bytes
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
 from clifford_rand_nn.kernel_network.landmark_span import Workload, spread_rows
-from clifford_rand_nn.kernel_network.large_n.cholesky_fit import by_factor, factor_bytes
-from clifford_rand_nn.kernel_network.large_n.nystrom_fit import by_gradients, by_landmarks
-from clifford_rand_nn.kernel_network.large_n.problem import Found, ManyRows
-from clifford_rand_nn.kernel_network.large_n.tiles import KernelTiles
+from clifford_rand_nn.kernel_network.many_rows_problem import Found, ManyRows
+from clifford_rand_nn.kernel_network.nystrom import by_gradients, by_landmarks
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
 
 WAYS = ("factor", "gradients", "landmarks")
