@@ -1,7 +1,5 @@
 from .certificates import Certificate as Certificate
 from .datasets import spiral as spiral
-from .dictionaries.bracket import bracket_factor as bracket_factor
-from .dictionaries.dictionary import cross_product_dictionary as cross_product_dictionary
 from .displays.calibration import CalibrationDisplay as CalibrationDisplay
 from .displays.calibration import LearningCurveDisplay as LearningCurveDisplay
 from .displays.path import RegularizationPathDisplay as RegularizationPathDisplay
@@ -23,6 +21,8 @@ from .explanation.entry import explain as explain
 from .export.pipelines import export_onnx as export_onnx
 from .export.pipelines import export_source as export_source
 from .export.pipelines import export_torch as export_torch
+from .gates.dictionary import cross_product_dictionary as cross_product_dictionary
+from .gates.enumeration import bracket_factor as bracket_factor
 from .gates.enumeration import count_patterns as count_patterns
 from .gates.enumeration import enumerate_gates as enumerate_gates
 from .gates.enumeration import enumerate_patterns as enumerate_patterns

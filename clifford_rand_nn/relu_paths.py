@@ -11,7 +11,7 @@ from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.balanced_networks import balanced_network
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.datafits.registry import as_loss, make_datafit
-from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
+from clifford_rand_nn.gates.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.gates.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import TwoLayerNetwork

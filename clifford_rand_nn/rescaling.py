@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary
+from clifford_rand_nn.gates.dictionary import CrossProductDictionary
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.kernel_network.network import KernelNetwork

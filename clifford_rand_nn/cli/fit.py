@@ -30,9 +30,9 @@ from clifford_rand_nn.cli.tables import (
     some_targets,
     training_shards,
 )
-from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
+from clifford_rand_nn.gates.subsets import count_subsets
 from clifford_rand_nn.model_file import save_model
 from clifford_rand_nn.reporting.collect import collect_facts
 from clifford_rand_nn.reporting.facts import Rows

@@ -11,14 +11,14 @@ from clifford_rand_nn.balanced_networks import balanced_network
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import loss_lines
-from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
-from clifford_rand_nn.dictionaries.subsets import count_subsets
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.held_out import n_folds
 from clifford_rand_nn.estimators.lasso_coordinate_descent import LassoCoordinateDescent, on_exact_path
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.estimators.task import Task, WarmStart
+from clifford_rand_nn.gates.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.gates.hyperplanes import fitted_gates, fitted_neurons
+from clifford_rand_nn.gates.subsets import count_subsets
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons

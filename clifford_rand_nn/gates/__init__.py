@@ -1,1 +1,1 @@
-"""Hyperplanes that gate neurons: cross products of samples, sketched or exact, or Gaussian."""
+"""Hyperplanes of neurons: gates by cross products or Gaussian, their patterns, and dictionaries of neurons."""

@@ -8,8 +8,8 @@ import numpy as np
 from clifford_rand._checks import as_real, as_rows, check_integer, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike
-from clifford_rand_nn.dictionaries.subsets import distinct
 from clifford_rand_nn.gates.enumeration import count_patterns
+from clifford_rand_nn.gates.subsets import distinct
 from clifford_rand_nn.neurons import Neurons
 
 # Projections of a dual point leave Σθ at 1e-12 of Σ|θ| or below; a sum that is meant to be there is far above this.
@@ -130,7 +130,7 @@ class BlockPricer:
 
     Examples
     --------
-    >>> from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
+    >>> from clifford_rand_nn.gates.dictionary import cross_product_dictionary
     >>> X = np.array([[0.0], [1.0], [3.0]])
     >>> size, neurons = BlockPricer(X, cross_product_dictionary(X)).price(np.array([1.0, -3.0, 2.0]), 1)
     >>> size, neurons.directions.tolist(), neurons.offsets.tolist()

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_bool, check_choice, check_positive, describe, fail
-from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
-from clifford_rand_nn.dictionaries.subsets import about
+from clifford_rand_nn.gates.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.gates.enumeration import count_patterns, enumerate_gates
 from clifford_rand_nn.gates.hyperplanes import Gates
+from clifford_rand_nn.gates.subsets import about
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.cones import ConePricer

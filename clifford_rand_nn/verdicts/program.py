@@ -25,11 +25,11 @@ from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.certified_values import with_network_values
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.datafits.registry import LOSSES
-from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.relu import ConvexReLU
 from clifford_rand_nn.estimators.relu_selection import columns_seconds, own_neurons, projection_seconds
 from clifford_rand_nn.estimators.task import Task, WarmStart
+from clifford_rand_nn.gates.dictionary import cross_product_dictionary
 from clifford_rand_nn.gates.enumeration import central_count
 from clifford_rand_nn.gates.hyperplanes import (
     ActivationPatterns,

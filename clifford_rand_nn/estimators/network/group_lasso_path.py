@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dposv
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary, cross_product_dictionary
-from clifford_rand_nn.dictionaries.subsets import count_subsets
+from clifford_rand_nn.gates.dictionary import CrossProductDictionary, cross_product_dictionary
+from clifford_rand_nn.gates.subsets import count_subsets
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.problems.lasso import Weights
 

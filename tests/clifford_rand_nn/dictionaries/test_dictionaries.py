@@ -10,8 +10,8 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand import ArgumentError
-from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
-from clifford_rand_nn.dictionaries.subsets import distinct, random_subsets
+from clifford_rand_nn.gates.dictionary import cross_product_dictionary
+from clifford_rand_nn.gates.subsets import distinct, random_subsets
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from support.pairwise import pairwise
 

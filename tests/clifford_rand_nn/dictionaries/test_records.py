@@ -7,7 +7,7 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexReLURegressor, Gates, TwoLayerNetwork, relu_path
-from clifford_rand_nn.dictionaries.dictionary import CrossProductDictionary
+from clifford_rand_nn.gates.dictionary import CrossProductDictionary
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
 

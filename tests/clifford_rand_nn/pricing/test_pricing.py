@@ -8,7 +8,7 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import activation_patterns, sample_gates
-from clifford_rand_nn.dictionaries.dictionary import cross_product_dictionary
+from clifford_rand_nn.gates.dictionary import cross_product_dictionary
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing import cone_best, sweep
 from clifford_rand_nn.pricing.base import BlockPricer

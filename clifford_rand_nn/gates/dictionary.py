@@ -20,7 +20,7 @@ from clifford_rand._checks import (
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.crossproduct.subsets import subsets_of_ranks
-from clifford_rand_nn.dictionaries.subsets import (
+from clifford_rand_nn.gates.subsets import (
     Draw,
     about,
     count_subsets,
