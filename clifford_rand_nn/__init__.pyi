@@ -17,7 +17,7 @@ from .estimators.network.regressor import ConvexNetworkRegressor as ConvexNetwor
 from .estimators.network.sparse_network import NeuronScore as NeuronScore
 from .estimators.relu import ConvexReLUClassifier as ConvexReLUClassifier
 from .estimators.relu import ConvexReLURegressor as ConvexReLURegressor
-from .explanation.entry import explain as explain
+from .explanation.model_summary import explain as explain
 from .export.pipelines import export_onnx as export_onnx
 from .export.pipelines import export_source as export_source
 from .export.pipelines import export_torch as export_torch

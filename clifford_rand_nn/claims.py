@@ -1,13 +1,15 @@
-"""Claims of certificates: a network with the family of networks that it is compared with."""
+"""Claims of certificates: a network with the family of networks that it is compared with.
+
+Its outputs are products in twice the digits of double precision, as sums of two doubles (Dekker, 1971).
+"""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import short_repr
-from clifford_rand_nn._double_double import Pair, product, two_sum
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardization
@@ -16,6 +18,8 @@ from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.duality import rounding_of_norm, square_above
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.sparse_rows import row_lengths, with_feature
+
+_SPLIT = 2.0**27 + 1  # halves of a double with 26 bits each, whose products are exact
 
 
 @short_repr
@@ -179,3 +183,39 @@ class KernelClaim:
 
 
 Claim = GatedClaim | NetworkClaim | KernelClaim
+
+
+class Pair(NamedTuple):
+    """Numbers high + low, with low at most a rounding of high."""
+
+    high: Array
+    low: Array
+
+
+def two_sum(a: Array, b: Array) -> Pair:
+    """Return a + b exactly."""
+    s = a + b
+    back = s - a
+    return Pair(s, (a - (s - back)) + (b - back))
+
+
+def two_product(a: Array, b: Array) -> Pair:
+    """Return a b exactly, up to 1e300."""
+    p, (a1, a2), (b1, b2) = a * b, _halves(a), _halves(b)
+    return Pair(p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2)
+
+
+def product(A: Pair, B: Array, start: Array) -> Pair:
+    """Return start + A B, of (n, k) and (k, m)."""
+    high, low = start + np.zeros((len(A.high), B.shape[1])), 0.0
+    for k, row in enumerate(B):
+        part = two_product(A.high[:, k, None], row)
+        high, missed = two_sum(high, part.high)
+        low = low + (missed + part.low + A.low[:, k, None] * row)
+    return two_sum(high, low + np.zeros_like(high))
+
+
+def _halves(a: Array) -> tuple[Array, Array]:
+    scaled = _SPLIT * a
+    high = scaled - (scaled - a)
+    return high, a - high

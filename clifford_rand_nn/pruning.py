@@ -6,10 +6,9 @@ import numpy as np
 
 from clifford_rand._checks import as_real, check_bool, check_choice, describe, fail
 from clifford_rand._typing import ArrayLike, NDArray
-from clifford_rand_nn.balanced_networks import balanced_network, unit_atoms
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.gates.hyperplanes import distinct_columns
-from clifford_rand_nn.networks import TwoLayerNetwork
+from clifford_rand_nn.networks import TwoLayerNetwork, balanced_network, unit_atoms
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.duality import relative_gap
 from clifford_rand_nn.problems.lasso import Weights

@@ -21,10 +21,9 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._records import show_options
-from clifford_rand_nn.balanced_networks import balanced_gated
 from clifford_rand_nn.gates.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.networks import TwoLayerNetwork
+from clifford_rand_nn.networks import TwoLayerNetwork, balanced_gated
 from clifford_rand_nn.problems.duality import Centered, stated_gap
 from clifford_rand_nn.problems.gated import GATED_PENALTIES, Coefficients, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.base import Limits, Result, Status

@@ -8,13 +8,12 @@ import numpy as np
 
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_size
 from clifford_rand._typing import Array, ArrayLike
-from clifford_rand_nn.balanced_networks import balanced_network
 from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.datafits.registry import as_loss, make_datafit
 from clifford_rand_nn.gates.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.gates.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.networks import TwoLayerNetwork
+from clifford_rand_nn.networks import TwoLayerNetwork, balanced_network
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family, lists_patterns

@@ -250,7 +250,7 @@ def run_explain(
         raise ArgumentError("--target names a column of --train, which was not given.")
     if picture is not None and row is not None and len(row) > 1:
         raise ArgumentError(f"--picture draws one row, and {len(row)} were given; draw each by itself.")
-    from clifford_rand_nn.explanation.entry import explain
+    from clifford_rand_nn.explanation.model_summary import explain
 
     loaded = read_model(path)
     model, rows, truth = _whole(loaded), None, None

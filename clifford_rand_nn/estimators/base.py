@@ -16,7 +16,6 @@ from clifford_rand._typing import Array
 from clifford_rand.errors import require
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import check_verbose, phase, reporting, step_callback
-from clifford_rand_nn.balanced_networks import balanced_gated
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.certified_values import proved, with_network_values
 from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
@@ -28,7 +27,7 @@ from clifford_rand_nn.estimators.task import RescaledFit, Task, WarmStart
 from clifford_rand_nn.gates.enumeration import deadline
 from clifford_rand_nn.gates.hyperplanes import Gates, gates_without_incidence
 from clifford_rand_nn.kernel_network.network import KernelNetwork
-from clifford_rand_nn.networks import TwoLayerNetwork, gated_predictions
+from clifford_rand_nn.networks import TwoLayerNetwork, balanced_gated, gated_predictions
 from clifford_rand_nn.problems.coordinates import CsrRows
 from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.problems.gated import Coefficients

@@ -7,7 +7,6 @@ import numpy as np
 
 from clifford_rand._checks import as_generator, check_choice, check_integer, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.balanced_networks import balanced_network
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import loss_lines
@@ -20,7 +19,7 @@ from clifford_rand_nn.gates.dictionary import CrossProductDictionary, cross_prod
 from clifford_rand_nn.gates.hyperplanes import fitted_gates, fitted_neurons
 from clifford_rand_nn.gates.subsets import count_subsets
 from clifford_rand_nn.kernel_network.standardization import Standardization
-from clifford_rand_nn.networks import without_feature
+from clifford_rand_nn.networks import balanced_network, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.family import Family

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_choice, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.balanced_networks import balanced_network, balanced_relu, unit_atoms
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import as_loss, loss_lines
@@ -24,7 +23,7 @@ from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkR
 from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gates.enumeration import central_count
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, activation_patterns, with_fitted
-from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
+from clifford_rand_nn.networks import TwoLayerNetwork, balanced_network, balanced_relu, unit_atoms, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family, gate_scope, lists_patterns

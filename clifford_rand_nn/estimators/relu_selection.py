@@ -10,14 +10,13 @@ from typing import Any, cast
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.balanced_networks import balanced_relu
 from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.held_out import chosen_beta
 from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gates.hyperplanes import Gates, fitted_gates, gates_without_incidence, planes_of
-from clifford_rand_nn.networks import gated_predictions, without_feature
+from clifford_rand_nn.networks import balanced_relu, gated_predictions, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.duality import constant_columns

@@ -9,9 +9,8 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import ArrayLike
 from clifford_rand_nn._display import TextShown
 from clifford_rand_nn._records import show_options
-from clifford_rand_nn.balanced_networks import balanced_network, unit_atoms
 from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
+from clifford_rand_nn.networks import TwoLayerNetwork, balanced_network, unit_atoms, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.lasso.working_set import solved_master

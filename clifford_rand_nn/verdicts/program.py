@@ -20,7 +20,6 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import ArrayLike
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.balanced_networks import balanced_network, balanced_relu, relu_coefficients, unit_atoms
 from clifford_rand_nn.certificates import Certificate
 from clifford_rand_nn.certified_values import with_network_values
 from clifford_rand_nn.claims import NetworkClaim
@@ -40,7 +39,14 @@ from clifford_rand_nn.gates.hyperplanes import (
     gates_without_incidence,
     joined_gates,
 )
-from clifford_rand_nn.networks import TwoLayerNetwork, without_feature
+from clifford_rand_nn.networks import (
+    TwoLayerNetwork,
+    balanced_network,
+    balanced_relu,
+    relu_coefficients,
+    unit_atoms,
+    without_feature,
+)
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import SWEEP_D, Family, gate_scope

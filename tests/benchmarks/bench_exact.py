@@ -33,7 +33,7 @@ from clifford_rand_nn import (
     sample_gates,
     spiral,
 )
-from clifford_rand_nn.balanced_networks import balanced_network
+from clifford_rand_nn.networks import balanced_network
 from clifford_rand_nn.pricing.base import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.problems.lasso import LassoProblem

@@ -11,7 +11,6 @@ from sklearn.model_selection import GroupKFold
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase, step_callback, track
-from clifford_rand_nn.balanced_networks import balanced_network
 from clifford_rand_nn.claims import NetworkClaim
 from clifford_rand_nn.estimators.held_out import FOLDS, folds, n_folds
 from clifford_rand_nn.estimators.network.group_lasso_path import MOST_ACTIVE, GroupLassoPath
@@ -19,7 +18,7 @@ from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choos
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.kernel_network.training import COMPARED
-from clifford_rand_nn.networks import without_feature
+from clifford_rand_nn.networks import balanced_network, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights

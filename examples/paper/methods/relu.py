@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand_nn import Gates, activation_patterns, sample_gates
-from clifford_rand_nn.balanced_networks import balanced_relu
+from clifford_rand_nn.networks import balanced_relu
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from examples.paper.methods.base import Array, Labels, Method, Model

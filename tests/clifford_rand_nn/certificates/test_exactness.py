@@ -15,7 +15,7 @@ from clifford_rand_nn import (
     cross_product_dictionary,
     enumerate_patterns,
 )
-from clifford_rand_nn.balanced_networks import balanced_network
+from clifford_rand_nn.networks import balanced_network
 from clifford_rand_nn.pricing.base import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.problems.gated import GatedReLUProblem

@@ -19,7 +19,7 @@ from clifford_rand_nn import (
     Gates,
     spiral,
 )
-from clifford_rand_nn.balanced_networks import unit_atoms
+from clifford_rand_nn.networks import unit_atoms
 from clifford_rand_nn.problems.duality import gap_above
 from support.pairwise import pairwise
 

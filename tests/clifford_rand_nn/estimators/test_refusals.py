@@ -31,8 +31,8 @@ from clifford_rand_nn import (
     sample_gates,
     with_linear_gate,
 )
-from clifford_rand_nn.balanced_networks import relu_coefficients, unit_atoms
 from clifford_rand_nn.estimators.folds import group_numbers
+from clifford_rand_nn.networks import relu_coefficients, unit_atoms
 from clifford_rand_nn.problems.duality import exact_offsets
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem

@@ -5,7 +5,7 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import Gates, TwoLayerNetwork, activation_patterns, sample_gates
-from clifford_rand_nn.balanced_networks import (
+from clifford_rand_nn.networks import (
     balanced_gated,
     balanced_network,
     balanced_relu,

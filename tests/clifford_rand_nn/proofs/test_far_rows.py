@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import clifford_rand_nn as nn
-from clifford_rand_nn._double_double import Pair, product
-from clifford_rand_nn.claims import NetworkClaim
+from clifford_rand_nn.claims import NetworkClaim, Pair, product
 from clifford_rand_nn.pricing.family import Family
 
 
