@@ -1,4 +1,5 @@
-from .certificates import Certificate as Certificate
+from .certificates.certificate import Certificate as Certificate
+from .certificates.export import CsvTable as CsvTable
 from .datasets import spiral as spiral
 from .displays.calibration import CalibrationDisplay as CalibrationDisplay
 from .displays.calibration import LearningCurveDisplay as LearningCurveDisplay
@@ -34,7 +35,6 @@ from .kernel_network.candidates import Candidate as Candidate
 from .model_file import load_model as load_model
 from .model_file import save_model as save_model
 from .networks import TwoLayerNetwork as TwoLayerNetwork
-from .proofs.references import CsvTable as CsvTable
 from .pruning import prune as prune
 from .refinement import refine_gates as refine_gates
 from .regularization_path import RegularizationPath as RegularizationPath
@@ -50,9 +50,9 @@ from .tables.encoder import TableEncoder as TableEncoder
 from .tables.frames import read_frame as read_frame
 from .tables.model import table_model as table_model
 from .tables.notes import TableWarning as TableWarning
+from .verdicts.certify import PolishedNetwork as PolishedNetwork
 from .verdicts.certify import Verdict as Verdict
 from .verdicts.certify import certify as certify
-from .verdicts.polish import PolishedNetwork as PolishedNetwork
-from .verdicts.polish import polish as polish
+from .verdicts.certify import polish as polish
 
 __version__: str

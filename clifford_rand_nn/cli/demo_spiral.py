@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.claims import NetworkClaim
+from clifford_rand_nn.certificates.certificate import Certificate
+from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.datasets import spiral
 from clifford_rand_nn.displays import save_figure
 from clifford_rand_nn.displays.panels import spiral_figure

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from clifford_rand._checks import check_number
-from clifford_rand._files import read_npz
 from clifford_rand.errors import ArgumentError, require
-from clifford_rand_nn.claims import KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.export import CsvTable
 from clifford_rand_nn.cli.console import check_out, complain, refused_data, say, show_pairs
 from clifford_rand_nn.cli.exported import EXPORTERS, Exported
 from clifford_rand_nn.cli.options import ProofOutput, TableFormat
@@ -28,7 +28,6 @@ from clifford_rand_nn.cli.tables import (
 from clifford_rand_nn.export.numpy_source import arrays_beside
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.model_file import load_model
-from clifford_rand_nn.proofs.references import CsvTable
 from clifford_rand_nn.tables import TableEncoder, read_frame
 from clifford_rand_nn.tables.column_readers import BooleanReader, CategoryReader, DateReader, NumberReader, TextReader
 from clifford_rand_nn.tables.encodings import words_of

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from clifford_rand._checks import check_bool, check_listed, describe, fail
-from clifford_rand_nn.certificates import Certificate
+from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.solvers.base import HistoryRow

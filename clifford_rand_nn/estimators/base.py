@@ -16,9 +16,9 @@ from clifford_rand._typing import Array
 from clifford_rand.errors import require
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import check_verbose, phase, reporting, step_callback
-from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.certified_values import proved, with_network_values
-from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.certificate import Certificate
+from clifford_rand_nn.certificates.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.values import proved, with_network_values
 from clifford_rand_nn.cost import Estimate, RowPlanning, slowdown
 from clifford_rand_nn.datafits.registry import has_delta, split_weights
 from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta, n_folds

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._checks import as_generator, check_integer
 from clifford_rand._threads import blas_threads
-from clifford_rand_nn.claims import KernelClaim
+from clifford_rand_nn.certificates.claims import KernelClaim
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.parameters import refuse_together
 from clifford_rand_nn.estimators.task import Task, WarmStart

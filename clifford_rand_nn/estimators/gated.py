@@ -10,7 +10,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from clifford_rand._checks import as_generator, check_choice, check_integer, check_positive
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import reporting
-from clifford_rand_nn.claims import GatedClaim
+from clifford_rand_nn.certificates.claims import GatedClaim
 from clifford_rand_nn.cost import Estimate
 from clifford_rand_nn.datafits.registry import loss_lines
 from clifford_rand_nn.estimators.gate_families import InfiniteFamily

@@ -7,7 +7,7 @@ import numpy as np
 
 from clifford_rand._checks import as_generator, check_choice, check_integer, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.claims import NetworkClaim
+from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import loss_lines
 from clifford_rand_nn.estimators.base import ConvexNetwork

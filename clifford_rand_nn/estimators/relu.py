@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_choice, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.claims import NetworkClaim
+from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import as_loss, loss_lines
 from clifford_rand_nn.estimators.gate_families import GatedFamily

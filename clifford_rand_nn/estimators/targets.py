@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, check_positive, describe, fail, refuse_unreal
-from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.claims import GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import (
     LOSSES,
     as_loss,

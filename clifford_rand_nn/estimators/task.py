@@ -11,8 +11,8 @@ from sklearn.base import clone
 
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
-from clifford_rand_nn.certified_values import rescaled
-from clifford_rand_nn.claims import Claim, GatedClaim, NetworkClaim
+from clifford_rand_nn.certificates.claims import Claim, GatedClaim, NetworkClaim
+from clifford_rand_nn.certificates.values import rescaled
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import as_loss, make_datafit

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clifford_rand_nn.claims import KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.kernel_network.metric_selection import Trial

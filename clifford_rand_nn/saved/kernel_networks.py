@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._records import Arrays, agree, checked, number, plain, record_of, text, values_of, whole
-from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.claims import KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.certificate import Certificate
+from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand_nn._records import Arrays, agree, number, record_of, values_of, whole
-from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import as_loss, has_delta
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLasso, CrossProductLassoClassifier, CrossProductLassoRegressor

@@ -7,8 +7,8 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.certified_values import Statement
-from clifford_rand_nn.claims import GatedClaim, KernelClaim
+from clifford_rand_nn.certificates.claims import GatedClaim, KernelClaim
+from clifford_rand_nn.certificates.values import Statement
 from clifford_rand_nn.kernel_network.landmark_judge import SpanProblem, judge
 from clifford_rand_nn.kernel_network.landmark_span import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.kernel_network.network import KernelNetwork

@@ -10,8 +10,8 @@ import numpy as np
 
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.claims import NetworkClaim
+from clifford_rand_nn.certificates.certificate import Certificate
+from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.datafits.registry import has_delta
 from clifford_rand_nn.networks import TwoLayerNetwork
 

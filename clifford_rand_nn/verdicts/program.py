@@ -19,10 +19,10 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import ArrayLike
-from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.certified_values import with_network_values
-from clifford_rand_nn.claims import NetworkClaim
+from clifford_rand.errors import ArgumentError, require
+from clifford_rand_nn.certificates.certificate import Certificate
+from clifford_rand_nn.certificates.claims import NetworkClaim
+from clifford_rand_nn.certificates.values import with_network_values
 from clifford_rand_nn.datafits.registry import LOSSES
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.relu import ConvexReLU
@@ -54,10 +54,8 @@ from clifford_rand_nn.problems.relu import RELU_PENALTIES, ConvexReLUProblem
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.sparse_rows import with_feature
-from clifford_rand_nn.verdicts.any_width import of_any_width
 from clifford_rand_nn.verdicts.foreign_networks import ForeignNetwork, read_network
-from clifford_rand_nn.verdicts.settings import VerdictSettings
-from clifford_rand_nn.verdicts.targets import targets_of
+from clifford_rand_nn.verdicts.settings import VerdictSettings, targets_of
 
 _SHARE = 0.5  # of max_time, which the expected time of sampled patterns, or of all patterns, may take
 _UNLIMITED = 600.0  # s that all patterns may take where there is no max_time
@@ -171,6 +169,9 @@ class TrainingProgram(ConvexReLU):
 
     def of_any_width(self, certificate: Certificate) -> Certificate:
         """Return a certificate of the same network against all of any width."""
+        require("cvxpy", purpose="a bound of networks of any width")
+        from clifford_rand_nn.verdicts.any_width import of_any_width  # cvxpy takes a second to import
+
         task, claim = self.task, cast(NetworkClaim, certificate.claim)
         own = replace(certificate, claim=replace(claim, standard=None))  # the task has standardized rows
         proof = of_any_width(own, task.X, task.targets, task.weights)

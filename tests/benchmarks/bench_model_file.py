@@ -13,7 +13,7 @@ import numpy as np
 from timing import least, machine
 
 from clifford_rand_nn import ConvexNetworkRegressor, load_model, save_model
-from clifford_rand_nn.claims import KernelClaim
+from clifford_rand_nn.certificates.claims import KernelClaim
 
 D = 50
 

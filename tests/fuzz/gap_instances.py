@@ -7,7 +7,7 @@ import numpy as np
 
 import clifford_rand_nn as cn
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.claims import GatedClaim, KernelClaim, NetworkClaim
 from support import exact_gaps
 
 FAMILIES = ("gated", "relu", "lasso", "network", "infinite", "gated shards", "network shards")

@@ -13,7 +13,7 @@ import mpmath
 import numpy as np
 from scipy.optimize import nnls
 
-from clifford_rand_nn.claims import GatedClaim, KernelClaim
+from clifford_rand_nn.certificates.claims import GatedClaim, KernelClaim
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
 

@@ -18,9 +18,9 @@ from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import check_verbose, phase
-from clifford_rand_nn.certificates import Certificate
-from clifford_rand_nn.certified_values import rescaled, with_network_values
-from clifford_rand_nn.claims import KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.certificate import Certificate
+from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.values import rescaled, with_network_values
 from clifford_rand_nn.cost import Estimate
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import split_weights

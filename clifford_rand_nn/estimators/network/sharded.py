@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score
 from clifford_rand._checks import fail
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import note, phase, reporting
-from clifford_rand_nn.claims import KernelClaim
+from clifford_rand_nn.certificates.claims import KernelClaim
 from clifford_rand_nn.datafits.registry import as_loss, labels_of
 from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.estimators.shards import ShardPlanning, belongs_to, opened_checkpoint, stored_targets

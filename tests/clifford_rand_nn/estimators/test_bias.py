@@ -17,7 +17,7 @@ from clifford_rand_nn import (
     Gates,
     sample_gates,
 )
-from clifford_rand_nn.claims import Claim, GatedClaim
+from clifford_rand_nn.certificates.claims import Claim, GatedClaim
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.sparse_rows import bias_feature
 

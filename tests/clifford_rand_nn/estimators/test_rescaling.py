@@ -17,7 +17,7 @@ from clifford_rand_nn import (
     GatedReLURegressor,
     sample_gates,
 )
-from clifford_rand_nn.certified_values import rescaled
+from clifford_rand_nn.certificates.values import rescaled
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem

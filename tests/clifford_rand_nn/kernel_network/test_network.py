@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
-from clifford_rand_nn.claims import KernelClaim
+from clifford_rand_nn.certificates.claims import KernelClaim
 from clifford_rand_nn.kernel_network import candidates
 from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare, kernel_parameters
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge

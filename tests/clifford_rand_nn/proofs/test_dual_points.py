@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import clifford_rand_nn as nn
-from clifford_rand_nn.proofs.dual_points import exact_dual_point
-from clifford_rand_nn.proofs.equalities import balance
+from clifford_rand_nn.certificates.dual_points import balance, exact_dual_point
 
 DELTA = 0.75
 LOSSES = ["squared", "squared_hinge", "huber", "log_cosh", "logistic", "softmax"]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import clifford_rand_nn as nn
+from clifford_rand_nn.certificates.export import exact_proof
 from clifford_rand_nn.proof_checker import check as checker
 from clifford_rand_nn.proof_checker.check import InvalidProofError, check
-from clifford_rand_nn.proofs.export import exact_proof
 
 MODELS = {
     "lasso-l1-free": nn.CrossProductLassoRegressor(penalty="l1", bias="free", beta=1e-2),

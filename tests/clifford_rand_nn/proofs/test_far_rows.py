@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import clifford_rand_nn as nn
-from clifford_rand_nn.claims import NetworkClaim, Pair, product
+from clifford_rand_nn.certificates.claims import NetworkClaim, Pair, product
 from clifford_rand_nn.pricing.family import Family
 
 

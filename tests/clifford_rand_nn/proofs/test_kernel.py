@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import clifford_rand_nn as nn
-from clifford_rand_nn.claims import KernelClaim
+from clifford_rand_nn.certificates.claims import KernelClaim
+from clifford_rand_nn.certificates.export import exact_proof
 from clifford_rand_nn.proof_checker.check import InvalidProofError, Problem, Table, check, corners, loss_above
 from clifford_rand_nn.proof_checker.kernel import ERROR, P, Products, Steps, kernel, share
-from clifford_rand_nn.proofs.export import exact_proof
 
 
 @pytest.fixture(autouse=True)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import clifford_rand_nn as nn
+from clifford_rand_nn.certificates.dual_points import over_common_denominator
 from clifford_rand_nn.proof_checker import plane
 from clifford_rand_nn.proof_checker.check import InvalidProofError, Problem, Table, check
-from clifford_rand_nn.proofs.rationals import over_common_denominator
 
 ONE = Fraction(1)
 

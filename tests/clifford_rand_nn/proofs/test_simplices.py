@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 import clifford_rand_nn as nn
+from clifford_rand_nn.certificates.dual_points import DualPoint, over_common_denominator
+from clifford_rand_nn.certificates.witnesses import SimplexWitness, stated_trees
 from clifford_rand_nn.pricing.simplices import SimplexPricer
 from clifford_rand_nn.proof_checker import simplices
 from clifford_rand_nn.proof_checker.check import InvalidProofError, Problem, Table, check
-from clifford_rand_nn.proofs.dual_points import DualPoint
-from clifford_rand_nn.proofs.rationals import over_common_denominator
-from clifford_rand_nn.proofs.simplices import SimplexWitness, stated_trees
 
 
 @pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.slow)], ids=["one output", "two outputs"])

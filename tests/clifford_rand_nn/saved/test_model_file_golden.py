@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from clifford_rand_nn import load_model, save_model
 from clifford_rand_nn.cli.app import app
+from clifford_rand_nn.model_file import with_new_names
 from clifford_rand_nn.saved.parts import VERSION
-from clifford_rand_nn.saved.renames import with_new_names
 from support import golden
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -8,7 +8,7 @@ import pytest
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexReLURegressor, TwoLayerNetwork, polish
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
-from clifford_rand_nn.verdicts import polish as polishing
+from clifford_rand_nn.verdicts import certify as polishing
 from clifford_rand_nn.verdicts import program
 from support.descents import Descent
 

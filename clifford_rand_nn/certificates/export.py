@@ -1,31 +1,42 @@
-"""Exact proofs of certificates: the problem, the network and a dual point as rationals, and the family."""
+"""Exact proofs of certificates: the problem, the network and a dual point as rationals, and the family.
 
+The data are in the proof, or columns of a CSV file with its SHA-256.
+"""
+
+import csv
+import hashlib
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array, NDArray
-from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.claims import GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.dual_points import DualPoint, Stated, exact_dual_point, rational, table
+from clifford_rand_nn.certificates.witnesses import (
+    ConeWitness,
+    MomentWitness,
+    SimplexWitness,
+    kernel_family,
+    kernel_network,
+    kernel_operations,
+)
 from clifford_rand_nn.datafits.registry import loss_of
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.moments import MomentPricer, Multipliers
 from clifford_rand_nn.pricing.simplices import MAX_D, SimplexPricer
-from clifford_rand_nn.proof_checker.check import InvalidProofError, evaluate
-from clifford_rand_nn.proofs.cones import ConeWitness
-from clifford_rand_nn.proofs.dual_points import DualPoint, exact_dual_point
-from clifford_rand_nn.proofs.kernel import kernel_family, kernel_network, kernel_operations
-from clifford_rand_nn.proofs.moments import MomentWitness
-from clifford_rand_nn.proofs.rationals import Stated, rational, table
-from clifford_rand_nn.proofs.simplices import SimplexWitness
+from clifford_rand_nn.proof_checker.check import InvalidProofError, evaluate, read_csv
 from clifford_rand_nn.sparse_rows import with_feature
 
 if TYPE_CHECKING:
-    from clifford_rand_nn.certificates import Certificate
+    from clifford_rand_nn.certificates.certificate import Certificate
 
 _SHRINKS = (None, 48, 44, 40, 36, *range(33, 0, -1))  # of the dual point, 1 - 2^-k, until it is feasible
 ROUNDING_BITS = 20  # shrinks that rounding may be the reason of: 1e-6
@@ -35,7 +46,6 @@ MAX_OPERATIONS = 3e8  # multiplications of integers, half a minute
 _ELIMINATION = 6  # of these for the cube of the number of free biases, whose equalities are solved exactly
 _OUTSIDE = 1e-6  # of the objective: a network further below a bound is of another family or of other data
 _SECTOR = 50  # of these take as long as a sector of directions with no output, 5 microseconds
-
 Witness = Callable[[DualPoint], Stated]
 
 
@@ -195,3 +205,42 @@ def _check_operations(operations: int, cases: str, rows: Array, most: float) -> 
         n, d = rows.shape
         value = describe(f"{cases} of {n:,} rows in {d} dimensions, {operations:.1e} multiplications")
         raise fail("X", "the proof", f"such that it takes at most {most:.0e}", value, "Raise max_operations.")
+
+
+@dataclass(frozen=True)
+class CsvTable:
+    """A CSV file whose cells are the numbers of a training problem: the names of its columns and of its targets.
+
+    Labels of classes are cells of one target column.
+    """
+
+    path: str | Path
+    columns: Sequence[str]
+    targets: Sequence[str]
+
+
+def csv_reference(table: CsvTable, folder: Path, data: Stated, labels: bool) -> Stated:
+    """Return the reference, relative to the folder of the proof, that stands for the data of a proof.
+
+    Raises ArgumentError: the numbers of the file, read as doubles, are not those of the data.
+    """
+    content = Path(table.path).read_bytes()
+    reference: dict[str, Any] = {
+        "file": os.path.relpath(table.path, folder),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "columns": list(table.columns),
+        "targets": list(table.targets),
+        "labels": None,
+    }
+    try:
+        if labels:
+            cells = [line[table.targets[0]] for line in csv.DictReader(content.decode().splitlines())]
+            reference["labels"] = dict(zip(cells, data["y"]["numerators"], strict=True))
+        equal = read_csv(reference, folder) == [data["X"], data["y"]]
+    except (KeyError, ValueError) as error:
+        hint = "Leave the reference out: the proof then holds the numbers."
+        raise fail("table", "Certificate.export", "a CSV file of numbers", describe(str(error)), hint) from error
+    if not equal:
+        hint = "Encoded columns and transformed targets cannot be referred to; leave the reference out."
+        raise fail("table", "Certificate.export", "the rows X and the targets y", describe("other numbers"), hint)
+    return reference

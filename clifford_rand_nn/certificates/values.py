@@ -8,7 +8,7 @@ import numpy as np
 
 from clifford_rand._typing import Array
 from clifford_rand.print_options import html_table
-from clifford_rand_nn.claims import GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.claims import GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import loss_of
@@ -16,7 +16,7 @@ from clifford_rand_nn.problems.duality import DualBound, stated_gap, zero_sums
 from clifford_rand_nn.rescaling import Units
 
 if TYPE_CHECKING:
-    from clifford_rand_nn.certificates import Certificate
+    from clifford_rand_nn.certificates.certificate import Certificate
 
 _FELT = 1e-11  # of the objective: where rounding moves it by more, residuals are added up exactly
 

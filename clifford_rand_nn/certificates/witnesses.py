@@ -1,8 +1,11 @@
-r"""Witnesses of convex ReLU networks over given patterns: multipliers of the inequalities of each cone.
+r"""Witnesses of proofs, what a proof states of its family beside the dual point.
 
-For a pattern D with signs s = ±1 and a direction a of outputs the largest :math:`a^T\Theta^TD(Xu+b)` over neurons of
-norm one in the cone is, by duality, the least dual norm of :math:`X^TD\Theta a+\sum\lambda_is_ix_i` over
-:math:`\lambda\ge0`, with :math:`\sum s_i\lambda_i=-1^TD\Theta a` for a free bias. The least length belongs to the rows
+Of all neurons they are quadratic functions that bound activations, or in a few dimensions trees of simplicial cones, by
+branch and bound; of infinitely many gates the rows as the kernel takes them, with coefficients. Of given patterns they
+are multipliers of the inequalities of each cone. For a pattern D with signs s = ±1 and a direction a of outputs the
+largest :math:`a^T\Theta^TD(Xu+b)` over neurons of norm one in the cone is, by duality, the least dual norm of
+:math:`X^TD\Theta a+\sum\lambda_is_ix_i` over :math:`\lambda\ge0`, with :math:`\sum s_i\lambda_i=-1^TD\Theta a` for a
+free bias. The least length belongs to the rows
 of a projection (`Cones`), the least largest entry to a linear program. Several outputs have cells of directions, halved
 until a cell's multipliers bound all of it. Any multipliers prove a bound, so they are rounded like the dual point.
 """
@@ -10,26 +13,36 @@ until a cell's multipliers bound all of it. Any multipliers prove a bound, so th
 from fractions import Fraction
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog, nnls
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array, NDArray
+from clifford_rand_nn.certificates.claims import KernelClaim
+from clifford_rand_nn.certificates.dual_points import DualPoint, Stated, over_common_denominator, rational, table
+from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.pricing.cone_best import Cones
+from clifford_rand_nn.pricing.moments import MomentPricer, enclosing_ball
+from clifford_rand_nn.pricing.simplices import SimplexPricer, SimplicialCones
 from clifford_rand_nn.proof_checker.check import Problem, dot, read_problem
 from clifford_rand_nn.proof_checker.cones import Cone, axes_of, is_copositive, name
-from clifford_rand_nn.proofs.dual_points import DualPoint
-from clifford_rand_nn.proofs.rationals import Stated
 
 _MARGIN = 1e-9  # relative: patterns and projections nearer to the radius are bounded as well as possible
 _TOL_BITS = 36  # cells are halved until they are within 2^-36 of the squared radius, and the dual point is shrunk by it
 _MAX_CELLS = 4000  # of a pattern
 _MAX_OUTPUTS = 4  # that are independent: their signs make 16 cells; the pricing of more only relaxes
 _TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # HiGHS takes no less
-
 Corner = tuple[int, ...]
 Weights = tuple[NDArray[np.intp], Array]
+_ROOM = 1e-12  # by which functions are above activations, and multipliers are smaller: more than doubles round off
+_ABOVE = 1e-9  # of a bound, by which it is above the largest value of its quadratic function
+_MOST_SEARCHES = 12  # for dual points that are shrunk by 2^-27 at most
+_SPLIT = 2000  # multiplications that take as long as a split of a cone of few rows, and bound what a tree holds
+_BELOW = 1 - 1e-15  # of the radius, so that what double precision bounds by it is below it
+_ARCTANGENT, _EXPONENTIAL = 170, 220  # multiplications that take as long (17 and 22 us)
+_RULE = "of a network whose bound is over all functions of the kernel of its training rows"
 
 
 class ConeWitness:
@@ -170,3 +183,129 @@ def _least_entry(S: Array, goal: Array, sign: Array | None, c: float) -> Weights
     if solution.x is None:
         raise RuntimeError(f"HiGHS did not solve the linear program of a pattern: {solution.message}")
     return np.arange(n), np.maximum(solution.x[:n], 0) * scale / unit
+
+
+class MomentWitness:
+    """The function that states bounds of all neurons for a dual point, of an output and its negative each.
+
+    ``free``: the pricer's rows are those of free biases, see `lifted_rows`.
+    """
+
+    def __init__(self, pricer: MomentPricer, free: bool) -> None:
+        self.pricer, self.free = pricer, free
+
+    def __call__(self, dual: DualPoint) -> Stated:
+        """Return the family."""
+        theta = dual.doubles()
+        stated: Stated = {"kind": "moments", "bounds": [self._bound(theta, k) for k in range(2 * theta.shape[1])]}
+        if self.free:
+            center, radius = enclosing_ball(self.pricer.X)
+            stated |= {"center": table(center[None]), "square": rational(Fraction(radius * (1 + _ROOM)) ** 2)}
+        return stated
+
+    def _bound(self, theta: Array, k: int) -> Stated:
+        rates, slopes, squares = (part[k] for part in self.pricer.multipliers)
+        own, reach = theta[:, k // 2] * (-1) ** k, np.maximum(self.pricer.reach, np.finfo(np.float64).tiny)
+        # t(z)₊ <= c + pz + qz² from the bounds of |z|
+        up = np.maximum(own, 0)
+        p = np.where(own > 0, own / 2, own * (1 + (1 - _ROOM) * slopes) / 2)
+        q = np.where(own > 0, up * rates / (4 * reach), own * np.maximum(squares - 2 * _ROOM, 0) / (2 * reach))
+        c = np.where(q > 0, p**2 / np.where(q > 0, 4 * q, 1.0) * (1 + _ROOM), 0.0)
+        value, level = self.pricer.quadratic(theta, k).largest()
+        lifted = 2.0 if self.free else 1.0
+        return {
+            "functions": table(np.column_stack([p, q, c])),
+            "level": rational(level / lifted),
+            "value": rational(max(value, 0.0) * (1 + _ABOVE)),
+        }
+
+
+class SimplexWitness:
+    """The function that states all neurons for a dual point: cones whose bounds are at most the radius.
+
+    ``radius`` is the largest correlation that a neuron of norm one may have. A search takes at most ``most``
+    multiplications.
+    """
+
+    def __init__(self, pricer: SimplexPricer, radius: Fraction, most: float) -> None:
+        self.pricer, self.radius = pricer, float(radius) * _BELOW
+        self.max_splits, self.failures = int(most / (pricer.X.size + _SPLIT)), 0
+
+    def __call__(self, dual: DualPoint) -> Stated:
+        """Return the family; one that is not a proof where no tree was found.
+
+        Raises ArgumentError: no search of many has found one.
+        """
+        trees = self.pricer.witness(dual.doubles(), self.radius, self.max_splits)
+        if trees is not None:
+            return stated_trees(*trees)
+        self.failures += 1
+        if self.failures > _MOST_SEARCHES:
+            value = describe("bounds by branch and bound in double precision that stay above the radius")
+            raise fail("certificate", "the proof", "of a family that has an exact proof", value)
+        return {"kind": "simplices", "denominator": "1", "nodes": []}
+
+
+def stated_trees(splits: NDArray[np.intp], leaves: SimplicialCones) -> Stated:
+    """Return the trees of a search as a proof states them, each node before its halves."""
+    vectors, denominator = over_common_denominator(leaves.vectors)
+    references = over_common_denominator(leaves.references)[0]
+    numbers = {node: [*v, *r] for node, v, r in zip(leaves.nodes.tolist(), vectors, references, strict=True)}
+    numbers |= {node: [i, j, s - t] for node, i, j, s, t, _ in splits.tolist()}
+    children = {node: [child + 1, child] for node, *_, child in splits.tolist()}
+    nodes, waiting = [], list(range(len(numbers) - 2 * len(children)))[::-1]
+    while waiting:
+        node = waiting.pop()
+        waiting += children.get(node, [])
+        nodes.append(" ".join(map(str, numbers[node])))
+    return {"kind": "simplices", "denominator": str(denominator), "nodes": nodes}
+
+
+def kernel_network(claim: KernelClaim, X: Any) -> tuple[Array, Stated]:
+    """Return the rows (n, D) without the constant feature, and the network as a proof states it.
+
+    Rows are standardized, and multiplied by the frame of a learned metric, in double precision; the proof is one for
+    the results, as exact numbers. A duplicate of a row has the coefficients 0.
+
+    Raises ArgumentError: the bound is over landmarks; rows are known by their products alone; or the network has rows
+    that are not among X.
+    """
+    network = claim.network
+    if claim.landmarks:
+        raise _refused(f"a bound over the span of {len(network.rows):,} landmarks", "Fit at most 3000 unique rows.")
+    if isinstance(network.standard, RowSpan):
+        raise _refused("rows of more columns than rows, known by their products", "Select columns, or reduce them.")
+    rows = network.standard.rows(X) + 0.0  # no negative zeros
+    unique, first, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    number = {row.tobytes(): i for row, i in zip(unique, first, strict=True)}
+    alpha = np.zeros((len(rows), network.alpha.shape[1]))
+    for row, coefficients in zip(network.rows + 0.0, network.alpha, strict=True):
+        if row.tobytes() not in number:
+            raise _refused("a network of other rows", "Pass the training rows.")
+        alpha[number[row.tobytes()]] += coefficients
+    z = np.asarray(network.kernel.features(unique), dtype=np.float64)[place.ravel()]
+    stated = {"kind": "kernel", "alpha": table(alpha), "t": table(network.intercept[None])}
+    return z[:, :-1] if network.kernel.bias else z, stated
+
+
+def kernel_family(claim: KernelClaim, X: Any) -> Stated:
+    """Return the family as a proof states it, with the levels of rows X (n, d) where there are steps."""
+    network = claim.network
+    family: Stated = {"kind": "kernel"}
+    if not network.kernel.steps:
+        return family
+    levels = np.asarray(network.kernel.parts(network.standard.rows(X))[1], dtype=np.float64)
+    family |= {"steps": rational(network.kernel.steps), "levels": table(levels)}
+    return family | {"boxes": True} if network.kernel.decay else family
+
+
+def kernel_operations(rows: Array, family: Stated) -> int:
+    """Return the multiplications that take as long as the kernel of rows (n, D) with the steps of a family."""
+    unique = len(np.unique(rows, axis=0))
+    levels = len(family["levels"]["numerators"][0]) if "levels" in family else 0
+    pair = rows.shape[1] + levels + _ARCTANGENT + _EXPONENTIAL * family.get("boxes", False)
+    return int(unique * (unique + 1) // 2 * pair)
+
+
+def _refused(what: str, hint: str) -> Exception:
+    return fail("certificate", "the proof", _RULE, describe(what), hint)

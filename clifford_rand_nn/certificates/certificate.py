@@ -21,15 +21,21 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn.certified_values import Statement, dual_value, in_units, mean_loss, primal_value, with_values
-from clifford_rand_nn.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
+from clifford_rand_nn.certificates.dual_points import double
+from clifford_rand_nn.certificates.export import (
+    MAX_OPERATIONS,
+    PLANE_BITS,
+    ROUNDING_BITS,
+    CsvTable,
+    csv_reference,
+    exact_proof,
+)
+from clifford_rand_nn.certificates.values import Statement, dual_value, in_units, mean_loss, primal_value, with_values
 from clifford_rand_nn.datafits.registry import as_loss, check_weights, encode_labels, encode_marks, has_delta, loss_of
 from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.kernel_network.target_transform import NO_TRANSFORM, TargetTransform
 from clifford_rand_nn.problems.duality import EQUALITY_TOL, DualBound, rounding
-from clifford_rand_nn.proofs.export import MAX_OPERATIONS, PLANE_BITS, ROUNDING_BITS, exact_proof
-from clifford_rand_nn.proofs.rationals import double
-from clifford_rand_nn.proofs.references import CsvTable, csv_reference
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, check_bias, is_large_sparse
 
 

@@ -1,20 +1,89 @@
-"""Dual points in rationals: rounded to a grid, clipped to the domain of the loss, and balanced exactly."""
+r"""Dual points of proofs in exact rationals: rounded to a grid, clipped to the domain of the loss, balanced exactly.
+
+Rationals are integers as decimal strings over one denominator. The sums of a dual point over all rows, or over those of
+a gate, are zero: with the columns B (m, q) of what no penalty touches, :math:`B^T\theta=e` is the error of rounding. Of
+the entries with the most room in their domains, as many are taken as have independent rows of B, and move by the
+solution of :math:`B_R^T\Delta=-e`, in integers over its determinant. Entries that are 0 stay 0 if they come last, for e
+is a combination of the rows of the others.
+"""
 
 import math
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clifford_rand._typing import Array, NDArray
-from clifford_rand_nn.proofs.equalities import balance
-from clifford_rand_nn.proofs.rationals import Stated, on_grid, over_common_denominator, stated
 
+Stated = dict[str, Any]
 _BITS = 80  # of the largest entry; its double has 53, and sums over rows are balanced below
 # Shares 2^-k: of the largest entry, below which entries become zero, and by which the point leaves the ends of its
 # domain, so that rows can move; one pair after the other, until the point can be balanced
 _ATTEMPTS = ((None, None), (36, 44), (30, 34))
 _FULL = "the domain of the loss leaves no room for a dual point that sums to zero"
+_PRIME = 2**31 - 1  # rows that are independent modulo a prime are independent
+
+
+def rational(value: float | Fraction) -> list[str]:
+    """Return the numerator and the denominator of a number.
+
+    Examples
+    --------
+    >>> rational(0.375)
+    ['3', '8']
+    """
+    return [str(part) for part in value.as_integer_ratio()]
+
+
+def table(values: Array) -> Stated:
+    """Return the doubles (n, k) over their common denominator, a power of two.
+
+    Examples
+    --------
+    >>> table(np.array([[0.5, -3.0]]))
+    {'denominator': '2', 'numerators': [['1', '-6']]}
+    """
+    numerators, denominator = over_common_denominator(values)
+    return stated(denominator, numerators)
+
+
+def over_common_denominator(values: Array) -> tuple[list[list[int]], int]:
+    """Return integers, and the power of two over which they are the doubles (n, k)."""
+    ratios = [[float(value).as_integer_ratio() for value in row] for row in values]
+    denominator = max((q for row in ratios for _, q in row), default=1)
+    return [[p * (denominator // q) for p, q in row] for row in ratios], denominator
+
+
+def stated(denominator: int, numerators: Iterable[Sequence[int]]) -> Stated:
+    """Return integers over a denominator as a proof states them."""
+    return {"denominator": str(denominator), "numerators": [[str(entry) for entry in row] for row in numerators]}
+
+
+def on_grid(values: Array, bits: int) -> tuple[list[list[int]], int]:
+    r"""Return numbers (n, k) rounded to multiples of :math:`2^{-g}`, ``bits`` bits below the largest, and the exponent.
+
+    Examples
+    --------
+    >>> on_grid(np.array([[1.0, 0.3]]), 4)
+    ([[8, 2]], 3)
+    """
+    exponent = bits - int(np.frexp(np.abs(values).max(initial=0.0))[1])
+    scale = Fraction(2) ** exponent
+    return [[round(Fraction(float(value)) * scale) for value in row] for row in values], exponent
+
+
+def double(value: Fraction, up: bool) -> float:
+    """Return the nearest double that is not below a rational number, or not above it.
+
+    Examples
+    --------
+    >>> double(Fraction(1, 10), up=True), double(Fraction(1, 10), up=False)
+    (0.1, 0.09999999999999999)
+    """
+    nearest = float(value)
+    beyond = Fraction(nearest) >= value if up else Fraction(nearest) <= value
+    return nearest if beyond else math.nextafter(nearest, math.inf if up else -math.inf)
 
 
 class DualPoint(NamedTuple):
@@ -156,3 +225,53 @@ def _on_simplex(row: list[int], label: int, w: int) -> list[int]:
     if excess > 0:
         rest[rest.index(min(rest))] += excess
     return [*rest[:label], -sum(rest), *rest[label:]]
+
+
+def balance(entries: list[int], order: list[int], columns: NDArray[np.int64]) -> tuple[list[int], int]:
+    """Return integers (m,), over a factor > 0, near the given ones, with sums of zero over columns (m, q) of -1, 0, 1.
+
+    Entries that come first in an ``order`` (m,) move.
+    """
+    excess = columns.T.astype(object) @ np.array(entries, dtype=object)
+    if not excess.any():
+        return entries, 1
+    places, pivots = _independent(columns[order])
+    moving = [order[place] for place in places]
+    moves, factor = _solution(columns[moving][:, pivots].T, -excess[pivots])
+    moved = [factor * t for t in entries]
+    for i, move in zip(moving, moves, strict=True):
+        moved[i] += move
+    return moved, factor
+
+
+def _independent(columns: NDArray[np.int64]) -> tuple[list[int], list[int]]:
+    """Return the first independent rows, and as many independent columns of these, by elimination modulo a prime."""
+    places: list[int] = []
+    pivots: list[int] = []
+    basis = np.zeros((0, columns.shape[1]), dtype=np.int64)  # the identity on the pivots
+    for place, row in enumerate(columns):
+        rest = (row - (row[pivots, None] * basis % _PRIME).sum(axis=0)) % _PRIME
+        if rest.any():
+            pivot = int(np.flatnonzero(rest)[0])
+            rest = rest * pow(int(rest[pivot]), -1, _PRIME) % _PRIME
+            basis = np.vstack([(basis - basis[:, pivot : pivot + 1] * rest) % _PRIME, rest])
+            places.append(place)
+            pivots.append(pivot)
+            if len(pivots) == columns.shape[1]:
+                break
+    return places, pivots
+
+
+def _solution(matrix: NDArray[np.int64], goal: NDArray[Any]) -> tuple[list[int], int]:
+    """Return the solution (r,) of integers (r, r) times a factor > 0, and the factor, by Bareiss' elimination."""
+    last = 1
+    system = np.column_stack([matrix.astype(object), goal])
+    for k in range(len(system)):
+        i = next(i for i in range(k, len(system)) if system[i, k])
+        system[[k, i]] = system[[i, k]]
+        pivot = system[k].copy()
+        system = (pivot[k] * system - np.outer(system[:, k], pivot)) // last
+        system[k] = pivot
+        last = pivot[k]
+    sign = 1 if last > 0 else -1
+    return [sign * x for x in system[:, -1]], sign * last
