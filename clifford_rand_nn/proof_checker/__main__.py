@@ -2,6 +2,6 @@
 
 import sys
 
-from .report import main
+from .check import main
 
 sys.exit(main(sys.argv[1:]))

@@ -44,16 +44,19 @@ class Columns:
         return largest > self.limit * self.square(plane)
 
 
-def family(problem: Problem, stated: dict[str, Any]) -> tuple[Fraction, str, str]:
-    """Verify the inequality for listed neurons ("neurons") or all of a dictionary; the conjugate is 0."""
+def neurons_family(problem: Problem, stated: dict[str, Any]) -> tuple[Fraction, str, str]:
+    """Verify the inequality for listed neurons; the conjugate is 0."""
+    columns, count = Columns(problem), len(stated["planes"]["numerators"])
+    for plane in table(stated["planes"], "planes", count, len(problem.rows.numerators[0]) + 1).numerators:
+        require(problem.bias == "free" or not plane[-1], "a neuron has a bias that no norm charges")
+        require(not columns.exceeds(plane, both=False), "a neuron exceeds the dual norm")
+    return ZERO, f"all networks of these {count:,} neurons", "weak duality of the group Lasso"
+
+
+def dictionary_family(problem: Problem, stated: dict[str, Any]) -> tuple[Fraction, str, str]:
+    """Verify the inequality for all neurons of a dictionary; the conjugate is 0."""
     columns, free = Columns(problem), problem.bias == "free"
     D = len(problem.rows.numerators[0])
-    if stated["kind"] == "neurons":
-        count = len(stated["planes"]["numerators"])
-        for plane in table(stated["planes"], "planes", count, D + 1).numerators:
-            require(free or not plane[-1], "a neuron has a bias that no norm charges")
-            require(not columns.exceeds(plane, both=False), "a neuron exceeds the dual norm")
-        return ZERO, f"all networks of these {count:,} neurons", "weak duality of the group Lasso"
     require(problem.intercept or not free, "free biases need a free intercept")
     require(isinstance(stated["axes"], bool), "it is not stated whether axes span hyperplanes")
     width = D + free
