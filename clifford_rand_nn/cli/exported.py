@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from clifford_rand.errors import available, install_command, require
-from clifford_rand_nn._display import some_of
+from clifford_rand_nn._words import some_of
 from clifford_rand_nn.export.numpy_source import arrays_beside
 from clifford_rand_nn.export.pipelines import export_onnx, export_source, export_torch, model_program
 from clifford_rand_nn.tables import TableEncoder

@@ -7,7 +7,8 @@ import numpy as np
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn._display import TextShown, as_table, printable_lines, short_repr
+from clifford_rand_nn._display import TextShown, as_table, short_repr
+from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
 from clifford_rand_nn.estimators.parameters import drawn_state
 from clifford_rand_nn.explanation.context import Context
@@ -340,9 +341,8 @@ def explain(
     n_repeats = check_integer(n_repeats, "n_repeats", "explain", low=0)
     drawn_state(random_state, "explain")
     context = Context.of(estimator, X_train, y_train, X)
-    outputs = len(context.network.intercept)
     if output is not None:
-        output = check_integer(output, "output", "explain", low=0, high=outputs - 1)
+        output = check_integer(output, "output", "explain", low=0, high=len(context.network.intercept) - 1)
         if X is None:
             raise fail("output", "explain", "given with X", describe("no X"))
     if X is None:

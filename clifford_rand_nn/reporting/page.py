@@ -16,7 +16,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from clifford_rand import __version__
 from clifford_rand._files import replaced
 from clifford_rand.errors import require
-from clifford_rand_nn._display import joined, printable_lines
+from clifford_rand_nn._words import joined, printable_lines
 from clifford_rand_nn.displays.calibration import CalibrationDisplay, LearningCurveDisplay, with_part
 from clifford_rand_nn.displays.path import RegularizationPathDisplay
 from clifford_rand_nn.displays.training import CertificateDisplay, ConvergenceDisplay

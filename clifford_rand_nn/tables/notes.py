@@ -7,7 +7,7 @@ from typing import Any
 
 from clifford_rand._checks import fail
 from clifford_rand.errors import printable
-from clifford_rand_nn._display import shortened, some_of
+from clifford_rand_nn._words import shortened, some_of
 from clifford_rand_nn.tables.writers import listed
 
 _LONGEST, _SHOWN = 30, 5  # characters of a cell, columns that are left out

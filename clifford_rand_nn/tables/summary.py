@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from clifford_rand_nn._display import TextShown, aligned, shortened
+from clifford_rand_nn._display import TextShown
+from clifford_rand_nn._words import aligned, shortened
 from clifford_rand_nn.tables.column_types import ColumnKind
 from clifford_rand_nn.tables.encodings import Encoding, Filled, HashedWords, MissingMark, OneHot, TargetMeans
 
