@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from clifford_rand._checks import check_number
+from clifford_rand._files import read_npz
 from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.certificates.export import CsvTable
