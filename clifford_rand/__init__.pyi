@@ -34,14 +34,14 @@ from .errors import ArgumentError as ArgumentError
 from .errors import ConvergenceWarning as ConvergenceWarning
 from .errors import MissingCompilerWarning as MissingCompilerWarning
 from .errors import MissingDependencyError as MissingDependencyError
-from .functions.exterior import inner as inner
-from .functions.exterior import star as star
-from .functions.exterior import wedge as wedge
 from .fusion.function import FusionWarning as FusionWarning
 from .fusion.function import fused as fused
 from .geometry.interpolation import RotorSpline as RotorSpline
 from .geometry.interpolation import slerp as slerp
 from .geometry.matrices import rotor_from_matrix as rotor_from_matrix
+from .geometry.projections import inner as inner
+from .geometry.projections import star as star
+from .geometry.projections import wedge as wedge
 from .geometry.rotors import rotor_between as rotor_between
 from .matroids import OrientedMatroid as OrientedMatroid
 from .matroids import characteristic_polynomial as characteristic_polynomial

@@ -9,8 +9,7 @@ import numpy as np
 from clifford_rand._checks import as_generator, check_dtype, check_shape, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import ArrayLike, DTypeLike
-from clifford_rand.basis.arrays import Tensor, as_tensor, is_tensor
-from clifford_rand.basis.coefficients import FLOATS, as_coefficients, copy_by_component
+from clifford_rand.basis.coefficients import FLOATS, Tensor, as_coefficients, as_tensor, copy_by_component, is_tensor
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades, keys_of_masks
 from clifford_rand.errors import OF_ALGEBRA, one_array, suggestion
 from clifford_rand.multivector.base import INTERNAL, methods_of

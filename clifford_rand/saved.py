@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_instance, check_path, describe, fail
 from clifford_rand._files import FAULTS, damaged, read_npz, replaced
 from clifford_rand.algebra import Algebra
-from clifford_rand.basis.arrays import is_tensor
+from clifford_rand.basis.coefficients import is_tensor
 from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
 from clifford_rand.basis.rules import bits_of
 from clifford_rand.errors import ArgumentError

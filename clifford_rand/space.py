@@ -8,7 +8,7 @@ import numpy as np
 from clifford_rand._checks import check_bool, check_integer, check_listed, describe, fail, is_whole, quantity
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import ArrayLike, NDArray
-from clifford_rand.basis.arrays import constant_of_a_trace
+from clifford_rand.basis.coefficients import constant_of_a_trace
 from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_grades
 from clifford_rand.basis.metric import Metric, metric_of_gram, metric_of_signature
 from clifford_rand.basis.rules import Names, custom_names, default_names

@@ -1,4 +1,4 @@
-"""Coefficients: the dtypes of multivectors, that of a result, integers that never wrap, and their layout in memory.
+"""Coefficients: their array library, dtypes, integers that never wrap, and their layout in memory.
 
 int64 coefficients lie within ±(2^63 - 1), so that each has a negative. Every sum and product of integers goes through
 `in_integers` with a bound on its result; beyond that range it is one of Python integers, in an object array.
@@ -6,14 +6,19 @@ int64 coefficients lie within ±(2^63 - 1), so that each has a negative. Every s
 Coefficients are (..., K) to the eye, component by component in memory: a kernel runs over the samples of one component
 in vector registers, and the part of a grade is a view of whole components. Any other layout, of a slice of a batch
 say, is as right and only slower.
+
+Tensors (of torch, JAX, CuPy, any library with the array API) keep their library, device and gradient. Only `values_of`
+converts one to NumPy, for decisions and for display, and nothing is written into a tensor.
 """
 
 import math
 import numbers
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
+import array_api_compat
 import numpy as np
 
 from clifford_rand._checks import as_array, describe, fail
@@ -24,6 +29,10 @@ MOST = 2**63 - 1
 _FEW = 64  # integers of which a Python list has the largest sooner than NumPy
 ROUNDING = 64  # times eps: what a sum of products of numbers near 1 may be off
 FLOATS = frozenset(np.dtype(name) for name in ("f4", "f8", "c8", "c16"))
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_NUMPY = (np.ndarray, np.generic)
+
+Tensor = Any  # an array of a library other than NumPy
 
 
 def as_coefficients(
@@ -177,3 +186,115 @@ def zero_coefficients(batch: tuple[int, ...], size: int, dtype: DTypeLike) -> ND
 def copy_by_component(array: NDArray[Any]) -> NDArray[Any]:
     """Return a copy of coefficients (..., K), component by component in memory."""
     return array.copy() if array.ndim < 2 else together(apart(array).copy(order="C"))
+
+
+def is_tensor(value: object) -> bool:
+    """Tell whether ``value`` is an array of another library than NumPy: torch, JAX, CuPy, or one with the array API."""
+    return is_torch(value) or (not isinstance(value, _NUMPY) and hasattr(value, "__array_namespace__"))
+
+
+def is_torch(value: object) -> bool:
+    """Tell whether ``value`` is a tensor of PyTorch, which need not be loaded to know."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def is_jax(value: object) -> bool:
+    """Tell whether ``value`` is an array of JAX, traced ones included."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(value, jax.Array)
+
+
+def namespace(tensor: Tensor) -> Any:
+    """Return the functions of the tensor's library, by the names of the array API."""
+    if is_torch(tensor):
+        import array_api_compat.torch as functions
+
+        return functions
+    return array_api_compat.array_namespace(tensor)
+
+
+def is_linalg_error(error: Exception) -> bool:
+    """Whether an array library found a matrix singular; each has an error of its own."""
+    return type(error).__name__.endswith("LinAlgError")
+
+
+def of_one_library(arrays: Sequence[Any]) -> list[Any]:
+    """Return arrays of NumPy beside tensors as tensors like the first of these; without tensors, all as they are."""
+    like = next((array for array in arrays if is_tensor(array)), None)
+    if like is None:
+        return list(arrays)
+    xp = namespace(like)
+    return [x if is_tensor(x) else xp.asarray(x, **beside(like)) for x in arrays]
+
+
+def values_of(array: Any) -> NDArray[Any]:
+    """Return the values of a tensor as an array of NumPy, without a gradient; other arrays as they are."""
+    if is_torch(array):
+        array = array.detach().cpu()
+    elif is_tensor(array) and hasattr(array, "get"):  # CuPy
+        array = array.get()
+    return np.asanyarray(array)
+
+
+def as_tensor(value: Tensor, name: str, owner: str) -> Tensor:
+    """Return the tensor as it is, device, dtype and gradient, or refuse one that has integers."""
+    xp = namespace(value)
+    if not xp.isdtype(value.dtype, ("real floating", "complex floating")):
+        hint = "Convert it to a floating dtype: exact integers are NumPy's alone."
+        raise fail(name, owner, "a floating or complex tensor", describe(f"dtype {value.dtype}"), hint)
+    return value
+
+
+def promoted(xp: Any, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Return two tensors of one dtype, which matrix products ask for."""
+    if a.dtype == b.dtype:
+        return a, b
+    dtype = xp.result_type(a, b)
+    return xp.astype(a, dtype, copy=False), xp.astype(b, dtype, copy=False)
+
+
+def constant_of_a_trace(function: _Function) -> _Function:
+    """Mark what `torch.compile` is to call when it traces, its result a constant: what is made of keys alone.
+
+    Arguments and results are strings and numbers, or a metric: keys and plans are named by their labels on its shelf.
+    """
+    function._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compiler.assume_constant_result
+    return function
+
+
+def beside(tensor: Tensor) -> dict[str, Any]:
+    """Return the dtype and the device of a tensor as keywords, for a new one beside it (JAX places its own)."""
+    return {"dtype": tensor.dtype} if is_jax(tensor) else {"dtype": tensor.dtype, "device": _device(tensor)}
+
+
+def _device(tensor: Tensor) -> Any:
+    return tensor.device if is_torch(tensor) else array_api_compat.device(tensor)
+
+
+def is_compiling() -> bool:
+    """Tell whether `torch.compile` traces."""
+    return bool(sys.modules["torch"].compiler.is_compiling())
+
+
+def number(value: complex, like: Tensor) -> Tensor:
+    """Return a Python number beside a tensor, in its dtype or the complex one of its precision."""
+    xp, keywords = namespace(like), beside(like)
+    if isinstance(value, complex) and xp.isdtype(like.dtype, "real floating"):
+        keywords["dtype"] = xp.complex64 if like.dtype == xp.float32 else xp.complex128
+    return xp.asarray(value, **keywords)
+
+
+def constant(array: NDArray[Any], like: Tensor, owner: str) -> Tensor:
+    """Return a NumPy array where a tensor is, in its dtype, or in the complex one of its precision if it is complex."""
+    xp = namespace(like)
+    if array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except TypeError:
+            hint = "Tensors hold numbers: substitute them first."
+            raise fail("other", owner, "numeric beside a tensor", describe("symbols"), hint) from None
+    keywords = beside(like)
+    if array.dtype.kind == "c" and xp.isdtype(like.dtype, "real floating"):
+        keywords["dtype"] = xp.complex64 if like.dtype == xp.float32 else xp.complex128
+    return xp.asarray(array.copy(), **keywords)

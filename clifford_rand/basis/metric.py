@@ -1,16 +1,28 @@
-"""The metric of an algebra: the Gram matrix of its basis vectors, diagonal or not."""
+"""The metric of an algebra, the Gram matrix of its basis vectors; constants of its plans for arrays of any library."""
 
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import as_array, describe, fail
 from clifford_rand._threads import cached_property
-from clifford_rand.basis.arrays import Shelf
-from clifford_rand.basis.coefficients import INT, MOST, as_coefficients, narrowed, read_only
+from clifford_rand.basis.coefficients import (
+    INT,
+    MOST,
+    Tensor,
+    as_coefficients,
+    constant_of_a_trace,
+    is_jax,
+    is_torch,
+    namespace,
+    narrowed,
+    read_only,
+)
 from clifford_rand.basis.keys import check_size
 from clifford_rand.basis.rules import WORD, bit_count
 
@@ -199,3 +211,68 @@ def metric_of_gram(metric: Any) -> Metric:
         is_unit = all(value in (-1, 0, 1) for value in diagonal.tolist())
         return Metric(diagonal.astype(np.int8) if is_unit else diagonal, None)
     return Metric(None, gram)
+
+
+class Shelf:
+    """Keys, plans or constants as attributes by their labels: where a trace of `torch.compile` finds them."""
+
+    def put(self, label: str, thing: Any) -> str:
+        """Keep a thing, and return its label."""
+        setattr(self, label, thing)
+        return label
+
+
+class Constants:
+    """NumPy arrays of a plan as arrays of other libraries, each made once for a library, device and dtype.
+
+    Real arrays take the dtype of the tensor they meet, complex ones the complex dtype of its precision; arrays of int64
+    are places and stay so.
+    """
+
+    def __init__(self, **arrays: NDArray[Any]) -> None:
+        self.arrays = arrays
+        self._made: dict[Any, Any] = {}
+        self._shelf = Shelf()
+
+    def of(self, name: str, like: Tensor) -> Tensor:
+        """Return one of the arrays where the tensor ``like`` is."""
+        if is_torch(like):
+            return getattr(self._shelf, self._of_torch(name, like.device, like.dtype))
+        xp = namespace(like)
+        if is_jax(like):  # its functions take NumPy's arrays, which no trace can hold on to
+            return self._once((name, like.dtype), lambda: self._as(name, np.dtype(like.dtype)))
+        device = array_api_compat.device(like)
+        key = (name, xp.__name__, str(device), str(like.dtype))
+        return self._once(key, lambda: self._asarray(xp, name, device, like.dtype))
+
+    @constant_of_a_trace
+    def _of_torch(self, name: str, device: Any, dtype: Any) -> str:
+        label = f"{name} {device} {dtype}".replace(".", " ")  # a dot is of attributes
+        if not hasattr(self._shelf, label):
+            import array_api_compat.torch as functions
+
+            torch = sys.modules["torch"]
+            with torch.inference_mode(False), torch.no_grad():
+                self._shelf.put(label, self._asarray(functions, name, device, dtype))
+        return label
+
+    def _once(self, key: Any, make: Callable[[], Any]) -> Any:
+        constant = self._made.get(key)
+        return self._made.setdefault(key, make()) if constant is None else constant
+
+    def _as(self, name: str, dtype: np.dtype) -> NDArray[Any]:
+        array = self.arrays[name]
+        kind = array.dtype.kind
+        if array.dtype == np.int64:
+            return array
+        return array.astype(np.result_type(dtype, np.complex64) if kind == "c" else dtype)
+
+    def _asarray(self, xp: Any, name: str, device: Any, dtype: Any) -> Tensor:
+        array = self.arrays[name].copy()  # a writable one: PyTorch warns of others
+        if array.dtype == np.int64:
+            return xp.asarray(array, device=device)
+        if array.dtype.kind == "c":
+            dtype = xp.result_type(dtype, xp.complex64)
+        elif array.dtype.kind != "f":
+            array = array.astype(np.float64)
+        return xp.asarray(array, dtype=dtype, device=device)

@@ -258,7 +258,9 @@ class StraightLine:
                 kept.append(i)
                 names.append(f"{name}{len(names)}")
                 self.lines.append(f"{names[-1]} = " + " ".join(factors).removeprefix("+ "))
-        return Part(_subset(table.keys, kept), tuple(names))
+        all_kept = len(kept) == table.keys.size
+        keys = table.keys if all_kept else keys_of_masks(table.keys.d, tuple(int(table.keys.masks[i]) for i in kept))
+        return Part(keys, tuple(names))
 
     def _take(self, name: str) -> None:
         assert name not in self.taken, name
@@ -278,12 +280,6 @@ class StraightLine:
 def _factor(value: Any) -> str:
     sign = "-" if value < 0 else "+"
     return f"{sign} " if abs(value) == 1 else f"{sign} {float(abs(value))!r}*"
-
-
-def _subset(keys: Keys, kept: Sequence[int]) -> Keys:
-    if len(kept) == keys.size:
-        return keys
-    return keys_of_masks(keys.d, tuple(int(keys.masks[i]) for i in kept))
 
 
 def sum_of_rows(rows: NDArray[Any]) -> NDArray[Any]:

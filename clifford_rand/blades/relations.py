@@ -6,21 +6,11 @@ import numpy as np
 
 from clifford_rand._checks import as_real, check_choice, check_tolerance, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
+from clifford_rand.blades import subspace
 from clifford_rand.blades.determinant import is_euclidean, lowered
 from clifford_rand.blades.products import Products
 from clifford_rand.blades.rows import Frame, broadcast, check_rows, default_rtol, frame_of, relative, scaled_rows
 from clifford_rand.blades.storage import Storage, truth
-from clifford_rand.blades.subspace import (
-    DISTANCES,
-    check_tangent,
-    common_part,
-    exp_weights,
-    log_weights,
-    only_angles,
-    orientation,
-    principal_angles,
-    sines,
-)
 from clifford_rand.crossproduct.factor import row_peaks, unit_scaled
 from clifford_rand.geometry.subspaces import outside
 
@@ -46,7 +36,7 @@ class Relations(Products):
         self._check_subspace("contains")
         if isinstance(x, Storage):
             P, Q, dtype = self._frames(x, "contains", "x")
-            return truth((sines(P.basis, Q.basis) <= relative(dtype, rtol)).all(axis=-1))
+            return truth((subspace.sines(P.basis, Q.basis) <= relative(dtype, rtol)).all(axis=-1))
         array = check_rows(x, self.d, "x", "contains")
         rows = scaled_rows(array[..., None, :], row_peaks(array)[..., None])[0]
         rest = np.linalg.norm(outside(rows, self._frame.basis)[..., 0, :], axis=-1)
@@ -85,19 +75,19 @@ class Relations(Products):
     def _span_and_intersection(self, b: Any, rtol: float, owner: str) -> tuple[Self, Self]:
         """Return J and M; of unit blades a'∧m, m∧b' with A = α a'∧m, B = β m∧b', and a'∧m∧b' = v J: M = α β v m."""
         P, Q, dtype = self._frames(b, owner)
-        apart = only_angles(P.basis, Q.basis, relative(dtype, rtol))
+        apart = subspace.only_angles(P.basis, Q.basis, relative(dtype, rtol))
         if apart is not None:
             V, log, sign = apart
             batch = V.shape[:-2]
             whole = np.concatenate([broadcast(P.basis, batch), V], axis=-2)
-            turn = orientation(whole)
+            turn = subspace.orientation(whole)
             span = self._make(whole, turn, 0.0, dtype)
             none = np.empty((*batch, 0, self.d))
             return span, self._make(none, P.sign * Q.sign * sign * turn, P.log_volume + Q.log_volume + log, dtype)
-        parts = common_part(P.basis, Q.basis, relative(dtype, rtol), owner)
+        parts = subspace.common_part(P.basis, Q.basis, relative(dtype, rtol), owner)
         whole = np.concatenate([parts.only_a, parts.common, parts.only_b], axis=-2)
         frame = frame_of(whole, 0.0)
-        turn = orientation(frame.basis)
+        turn = subspace.orientation(frame.basis)
         sign = P.sign * parts.sign_a * Q.sign * parts.sign_b * frame.sign * turn
         log = P.log_volume + Q.log_volume + frame.log_volume
         span = self._make(broadcast(frame.basis, whole.shape[:-2]), turn, 0.0, dtype)
@@ -125,7 +115,7 @@ class Relations(Products):
         [1.e-10]
         """
         P, Q, dtype = self._frames(b, "principal_angles")
-        return principal_angles(P.basis, Q.basis).astype(dtype)
+        return subspace.principal_angles(P.basis, Q.basis).astype(dtype)
 
     def distance(self, b: Any, /, *, kind: str = "geodesic") -> Any:
         r"""Return a distance of two subspaces of one dimension, by their principal angles θ in coordinates.
@@ -149,9 +139,9 @@ class Relations(Products):
         >>> round(float(A.distance(B)), 6), round(float(A.distance(B, kind="chordal")), 6)
         (0.785398, 0.707107)
         """
-        check_choice(kind, "kind", "distance", tuple(DISTANCES))
+        check_choice(kind, "kind", "distance", tuple(subspace.DISTANCES))
         P, Q, dtype = self._frames_of_one_grade(b, "distance")
-        return DISTANCES[kind](principal_angles(P.basis, Q.basis)).astype(dtype)[()]
+        return subspace.DISTANCES[kind](subspace.principal_angles(P.basis, Q.basis)).astype(dtype)[()]
 
     def _frames_of_one_grade(self, other: Any, owner: str) -> tuple[Frame, Frame, np.dtype]:
         if self._checked(other, owner).grade != self.grade:
@@ -189,7 +179,7 @@ class Relations(Products):
         array([[0.      , 1.570796, 0.      ]])
         """
         P, Q, dtype = self._frames_of_one_grade(b, "log")
-        A, B = log_weights(P.basis @ Q.basis.swapaxes(-1, -2))
+        A, B = subspace.log_weights(P.basis @ Q.basis.swapaxes(-1, -2))
         return outside(A @ Q.basis - B @ P.basis, P.basis).astype(dtype)
 
     def exp(self, tangent: ArrayLike) -> Self:
@@ -231,8 +221,8 @@ class Relations(Products):
         P, sign = self._frame.basis, np.broadcast_to(self._frame.sign, batch)
         rows = array.astype(np.float64)
         gram = rows @ rows.swapaxes(-1, -2)
-        check_tangent(rows @ P.swapaxes(-1, -2), gram, array.dtype)
-        cosine, sine = exp_weights(gram)
+        subspace.check_tangent(rows @ P.swapaxes(-1, -2), gram, array.dtype)
+        cosine, sine = subspace.exp_weights(gram)
         return self._make(cosine @ P + sine @ rows, sign, 0.0, np.result_type(self.factors, array))
 
     def is_parallel(self, b: Any, /, *, rtol: float = 1e-9) -> Any:
@@ -243,7 +233,7 @@ class Relations(Products):
         P, Q, dtype = self._frames(b, "is_parallel")
         if self.grade != b.grade:
             return truth(np.zeros(np.broadcast_shapes(self.shape, b.shape)))
-        return truth((sines(P.basis, Q.basis) <= relative(dtype, rtol)).all(axis=-1))
+        return truth((subspace.sines(P.basis, Q.basis) <= relative(dtype, rtol)).all(axis=-1))
 
     def isclose(self, b: Any, /, *, rtol: float = 1e-9) -> Any:
         """Compare as oriented blades with size: |a - b| ≤ rtol · max(|a|, |b|), lengths in coordinates.
@@ -263,7 +253,7 @@ class Relations(Products):
             return truth(zeros | np.zeros(np.broadcast_shapes(self.shape, b.shape), dtype=bool))
         either = (P.sign == 0) | (Q.sign == 0)
         inner = np.linalg.slogdet(P.basis @ Q.basis.swapaxes(-1, -2))[0] * P.sign * Q.sign
-        sine = sines(P.basis, Q.basis)
+        sine = subspace.sines(P.basis, Q.basis)
         with np.errstate(divide="ignore"):
             turned = -np.expm1(np.log1p(-(sine**2)).sum(axis=-1) / 2)  # 1 - Πcos θ
         log_a, log_b = (np.where(either, 0.0, log) for log in (P.log_volume, Q.log_volume))

@@ -7,15 +7,9 @@ import numpy as np
 
 from clifford_rand._checks import as_array, as_real, check_bool, describe, extremes, fail
 from clifford_rand._typing import ArrayLike, NDArray
+from clifford_rand.crossproduct import paths
 from clifford_rand.crossproduct.factor import ScaledVectors, inverses, to_direction, to_value
-from clifford_rand.crossproduct.paths import (
-    check_rtol,
-    checked_shape,
-    exact_products,
-    finite_peaks,
-    null_vectors,
-    ordinary_pairs,
-)
+from clifford_rand.crossproduct.paths import check_rtol, checked_shape, finite_peaks, null_vectors, ordinary_pairs
 from clifford_rand.errors import one_array
 
 
@@ -83,7 +77,7 @@ def cross(A: ArrayLike, /, *, rtol: float | None = None) -> NDArray[Any]:
     """
     array = as_array(A, "A", "cross")
     if array.dtype == object:
-        return exact_products(checked_shape(array, "cross"), rtol, "cross")
+        return paths.exact_products(checked_shape(array, "cross"), rtol, "cross")
     scaled, batch = _null_vectors(array, rtol, "cross")
     value = scaled if isinstance(scaled, np.ndarray) else to_value(scaled)
     return value.reshape(*batch, value.shape[1])

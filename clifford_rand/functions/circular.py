@@ -19,8 +19,7 @@ from clifford_rand.basis.coefficients import as_components, copy_by_component, f
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.closed_exponential import CHUNK, plane_exponential
-from clifford_rand.functions.exponential import without_scalar
-from clifford_rand.functions.scaling import as_inexact, is_exact, is_exact_zero
+from clifford_rand.functions.scaling import as_inexact, is_exact, is_exact_zero, without_scalar
 from clifford_rand.functions.spectral import by_two_eigenvalues
 from clifford_rand.functions.unit_form import unit_form
 

@@ -1,11 +1,13 @@
-"""The exponential of a multivector: closed forms of one and of two planes, and a Taylor polynomial with squaring.
+"""The exponential of a multivector, by closed forms or a Taylor polynomial with squaring, and the outer exponential.
 
 With C(x) = cosh √x and S(x) = sinh √x / √x, both entire: exp B = C(B²) + B S(B²), so B² decides. A scalar part σ of A
 commutes with the rest B and goes into the exponents, so that exp(-1000 + 1000 e1) = (1 + e1)/2 does not overflow.
+
+Outer: of A = σ + N every factor of N raises the grade, so N^∧k = 0 for k > d, and σ enters by exp, cosh, sinh.
 """
 
 import math
-from functools import lru_cache
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,8 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import copy_by_component
-from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks, union
+from clifford_rand.basis.keys import keys_of_grades, union
+from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.closed_exponential import closed_exponential, exponential_of_one
 from clifford_rand.functions.matrix_forms import is_closed, square_and_rest
 from clifford_rand.functions.scaling import (
@@ -26,6 +29,7 @@ from clifford_rand.functions.scaling import (
     multiplied,
     power_of_two,
     times_power,
+    without_scalar,
 )
 from clifford_rand.functions.unit_form import unit_form
 
@@ -78,21 +82,6 @@ def exponential(A: MV) -> MV:
         rule = f"small enough for exp(A) to be a {A.dtype}"
         raise fail("A", "exp", rule, describe("a multivector whose exponential is out of range"))
     return result
-
-
-def without_scalar(A: MV) -> tuple[Any, MV]:
-    """Return the scalar part, over the batch, and the rest."""
-    if A.keys.find(0) >= 0:
-        return A.coefficients[..., 0], A.new(without_first(A.keys), A.coefficients[..., 1:])
-    return np.zeros(A.shape, dtype=A.dtype)[()], A
-
-
-@lru_cache(maxsize=256)
-def without_first(keys: Keys) -> Keys:
-    """Return keys without their first blade, the scalar."""
-    if keys.complete:
-        return keys_of_grades(keys.d, keys.grades[1:])
-    return keys_of_masks(keys.d, tuple(int(mask) for mask in keys.masks[1:]), keys.grades[1:])
 
 
 def _with_scalar(scalar: Any, B: MV, factor: Any) -> MV:
@@ -260,3 +249,95 @@ def _commuting_parts(B: MV) -> list[MV]:
     groups = {tuple(np.flatnonzero(linked[i] | (np.arange(len(held)) == i)).tolist()) for i in np.flatnonzero(held)}
     masks = (np.isin(np.arange(len(held)), group) for group in sorted(groups))
     return [B.new(B.keys, np.where(mask, B.coefficients, 0)) for mask in masks]
+
+
+def outerexp(A: MV) -> MV:
+    """Return the outer exponential Σ A^∧k / k!, with outer products for powers.
+
+    Of a bivector B = F1 + F2 + … of orthogonal planes it is Π (1 + F_i), so for rotors exp(B) = Π cos|F_i| times the
+    outer exponential of Σ tan|F_i| F_i/|F_i| (M. Roelfs and S. De Keninck, Graded symmetry groups: plane and simple,
+    Advances in Applied Clifford Algebras 33, 2023).
+
+    Examples
+    --------
+    >>> alg = cr.Algebra(4)
+    >>> (2.0 * alg.e12 + 3 * alg.e34).outerexp()
+    1.0 + 2.0*e12 + 3.0*e34 + 6.0*e1234
+    """
+    even, odd = _outer_terms(A)
+    return even + odd
+
+
+def outersin(A: MV) -> MV:
+    """Return the odd terms Σ A^∧(2k+1) / (2k+1)! of the outer exponential; no sign alternates, as in kingdon.
+
+    Examples
+    --------
+    >>> alg = cr.Algebra(6)
+    >>> (1.0 * alg.e12 + alg.e34 + alg.e56).outersin()
+    e12 + e34 + e56 + e123456
+    """
+    return _outer_terms(A)[1]
+
+
+def outercos(A: MV) -> MV:
+    """Return the even terms Σ A^∧(2k) / (2k)! of the outer exponential; no sign alternates, as in kingdon.
+
+    Examples
+    --------
+    >>> alg = cr.Algebra(4)
+    >>> (2.0 * alg.e12 + 3 * alg.e34).outercos()
+    1.0 + 6.0*e1234
+    """
+    return _outer_terms(A)[0]
+
+
+def outertan(A: MV) -> MV:
+    """Return outersin(A) outercos(A)⁻¹, by the geometric product and inverse, as in kingdon.
+
+    Raises
+    ------
+    ArgumentError
+        If outercos(A) has no inverse.
+
+    Examples
+    --------
+    >>> cr.Algebra(3).e12.outertan()
+    e12
+    """
+    even, odd = _outer_terms(A)
+    try:
+        return odd * even.inv()
+    except (ArgumentError, ZeroDivisionError) as error:
+        rule = "a multivector whose outercos has an inverse"
+        raise fail("A", "outertan", rule, describe("one whose outercos is singular")) from error
+
+
+def _outer_terms(A: MV) -> tuple[MV, MV]:
+    """Return the even and the odd terms."""
+    # factorials divide: integers become floats
+    if A.dtype.kind == "i":
+        A = A.new(A.keys, A.coefficients.astype(np.float64))
+    exact = A.dtype.kind == "O"
+    sigma, N = without_scalar(A)
+    # 1 and N, the terms k = 0 and 1; sums[k % 2] takes the others
+    sums: list[Any] = [A.algebra.scalar(np.ones(A.shape, dtype=A.dtype)), N]
+    power = N
+    for k in range(2, A.algebra.d + 1):
+        # N^∧k, zero at the latest for k > d
+        power = power.wedge(N)
+        if not power.keys.size or not np.any(power.coefficients != 0):
+            break
+        sums[k % 2] = sums[k % 2] + power * (Fraction(1, math.factorial(k)) if exact else 1 / math.factorial(k))
+    even, odd = sums
+    zero = all(is_exact_zero(value) for value in np.ravel(sigma)) if exact else not np.any(sigma)
+    if zero:
+        return even, odd
+    if exact:
+        from clifford_rand.symbolic.closed_forms import sine_and_cosine
+
+        sinh, cosh = (np.asarray(part, dtype=object) for part in np.frompyfunc(sine_and_cosine(1), 1, 2)(sigma))
+    else:
+        sinh, cosh = np.sinh(sigma), np.cosh(sigma)
+    # e^σ = cosh σ + sinh σ, sorted by parity
+    return even * cosh + odd * sinh, even * sinh + odd * cosh

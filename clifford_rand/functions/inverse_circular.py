@@ -15,8 +15,7 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import copy_by_component
 from clifford_rand.functions.circular import cosh_sinh, scalar_square
-from clifford_rand.functions.exponential import without_first
-from clifford_rand.functions.scaling import as_inexact, is_exact
+from clifford_rand.functions.scaling import as_inexact, is_exact, without_first
 from clifford_rand.functions.spectral import (
     ACCEPTED,
     ROUNDING,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import exact_quotient
-from clifford_rand.basis.keys import Keys
+from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks
 from clifford_rand.basis.metric import Metric
 from clifford_rand.plans.cost_model import keep
 
@@ -228,3 +228,18 @@ def homogeneous(A: Any, name: str, owner: str, rtol: float = 1e-9) -> tuple[int,
         grades = describe(f"grades {', '.join(map(str, nonzero))}")
         raise fail(name, owner, "of one grade", grades, "Take a part with grade(k).")
     return nonzero[0], A.grade(nonzero[0])
+
+
+def without_scalar(A: MV) -> tuple[Any, MV]:
+    """Return the scalar part, over the batch, and the rest."""
+    if A.keys.find(0) >= 0:
+        return A.coefficients[..., 0], A.new(without_first(A.keys), A.coefficients[..., 1:])
+    return np.zeros(A.shape, dtype=A.dtype)[()], A
+
+
+@lru_cache(maxsize=256)
+def without_first(keys: Keys) -> Keys:
+    """Return keys without their first blade, the scalar."""
+    if keys.complete:
+        return keys_of_grades(keys.d, keys.grades[1:])
+    return keys_of_masks(keys.d, tuple(int(mask) for mask in keys.masks[1:]), keys.grades[1:])

@@ -23,10 +23,10 @@ from clifford_rand.basis.coefficients import as_components, from_components
 from clifford_rand.basis.keys import Keys, keys_of_grades, union
 from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.closed_exponential import plane_exponential
-from clifford_rand.functions.exponential import exponential, without_scalar
+from clifford_rand.functions.exponential import exponential
 from clifford_rand.functions.matrix_forms import coefficients, matrices_of
 from clifford_rand.functions.orthogonal_log import principal_log, square_root
-from clifford_rand.functions.scaling import as_inexact, multiplied, power_of_two
+from clifford_rand.functions.scaling import as_inexact, multiplied, power_of_two, without_scalar
 from clifford_rand.functions.unit_form import full_form, span_form, unit_form
 
 # ---- inverse functions of a multivector: values at the eigenvalues, improved by Newton's method

@@ -12,7 +12,7 @@ import numpy as np
 
 from clifford_rand._checks import check_choice, check_instance, check_listed, describe, fail
 from clifford_rand._threads import cached_property
-from clifford_rand.basis.arrays import is_tensor
+from clifford_rand.basis.coefficients import is_tensor
 from clifford_rand.compiler.graph import Operations
 from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.fusion.kernel import FusedKernel, replaced_at, samples_at

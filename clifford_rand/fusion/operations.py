@@ -15,7 +15,7 @@ from clifford_rand.basis.keys import Keys
 from clifford_rand.compiler.scalar import TracedScalar, TraceError
 from clifford_rand.functions.study import angle_and_half
 from clifford_rand.fusion.analysis import EXACT, SIMPLE, VERSOR, guard_divisor, rounding, sandwich, scalar_terms
-from clifford_rand.multivector import linear
+from clifford_rand.multivector import components, products
 from clifford_rand.plans.linear import linear_plan
 
 ELEMENTARY = SimpleNamespace(sqrt=np.sqrt, where=np.where)  # of traced scalars, which NumPy's functions trace
@@ -50,7 +50,7 @@ class LinearMaps:
         """Return the part of some grades, or of none."""
         return self.of({mask: ref for mask, ref in self.terms.items() if mask.bit_count() in grades})
 
-    even, odd = linear.even, linear.odd
+    even, odd = components.even, components.odd
 
     def image(self, name: str) -> Any:
         """Return the image under an involution, complement or star by its name."""
@@ -63,13 +63,13 @@ class LinearMaps:
             terms[mask] = ref if factor == 1 else -ref if factor == -1 else graph.mul(graph.constant(factor), ref)
         return self.of(terms)
 
-    reverse = __invert__ = linear.reverse
-    involute = linear.involute
-    conjugate = linear.conjugate
-    left_complement = linear.left_complement
-    right_complement = linear.right_complement
-    star = linear.star
-    star_right = linear.star_right
+    reverse = __invert__ = products.reverse
+    involute = products.involute
+    conjugate = products.conjugate
+    left_complement = products.left_complement
+    right_complement = products.right_complement
+    star = products.star
+    star_right = products.star_right
 
     # ---- duals
 

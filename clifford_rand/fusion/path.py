@@ -12,7 +12,7 @@ import numpy as np
 
 from clifford_rand._typing import NDArray
 from clifford_rand.algebra import Algebra
-from clifford_rand.basis.arrays import is_tensor, of_one_library
+from clifford_rand.basis.coefficients import is_tensor, of_one_library
 from clifford_rand.compiler.graph import Input, Output, Program
 from clifford_rand.compiler.scalar import PYTHON, TracedScalar
 from clifford_rand.compiler.source import python_source, tensor_source

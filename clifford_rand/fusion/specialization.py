@@ -24,7 +24,7 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail, is_masked
 from clifford_rand.algebra import Algebra
-from clifford_rand.basis.arrays import beside, is_tensor, namespace, values_of
+from clifford_rand.basis.coefficients import beside, is_tensor, namespace, values_of
 from clifford_rand.errors import ArgumentError
 from clifford_rand.fusion.kernel import replaced_at, samples_at
 from clifford_rand.fusion.path import (

@@ -6,7 +6,7 @@ import numpy as np
 
 from clifford_rand._checks import as_real, check_bool, describe, fail
 from clifford_rand._typing import ArrayLike, NDArray
-from clifford_rand.basis.arrays import is_tensor
+from clifford_rand.basis.coefficients import is_tensor
 from clifford_rand.functions.scaling import as_multivector, check_same_algebra
 
 

@@ -8,6 +8,7 @@ the method becomes the function itself, as if the class had been written with it
 """
 
 import importlib
+from collections.abc import Callable
 from itertools import combinations
 from types import FunctionType
 from typing import Any, Self
@@ -16,8 +17,15 @@ import numpy as np
 
 from clifford_rand._checks import check_instance, describe, fail
 from clifford_rand._typing import ArrayLike, NDArray
-from clifford_rand.basis.arrays import as_tensor, is_tensor
-from clifford_rand.basis.coefficients import INT, as_coefficients, copy_by_component, is_scalar, read_only
+from clifford_rand.basis.coefficients import (
+    INT,
+    as_coefficients,
+    as_tensor,
+    copy_by_component,
+    is_scalar,
+    is_tensor,
+    read_only,
+)
 from clifford_rand.basis.keys import Keys, check_size, keys_of_grades
 from clifford_rand.basis.rules import MOST_LISTED
 from clifford_rand.errors import OF_MULTIVECTOR, suggestion
@@ -27,6 +35,8 @@ INTERNAL = frozenset(
     ("new", "coerce", "operand", "on_keys", "select_keys", "multiply", "image", "part", "new_tensor", "keys_of")
 ) | {"place", "parse_blade", "as_field"}
 _new = object.__new__
+
+Rule = str | Callable[[Any, Any], Any]
 
 
 class _Missing:
@@ -280,3 +290,37 @@ class _Module:
 def methods_of(package: str, modules: str) -> list[_Module]:
     """Return the modules of a package, by their names, none of them loaded."""
     return [_Module(f"{package}.{module}") for module in modules.split()]
+
+
+# ---- methods of multivectors of other packages, which stand around one of this library, ``inner``
+#
+# Their class has ``wrap(inner)``, which returns a multivector of its own, and ``with_operand(other, function)``, which
+# returns ``function(B)`` of the other operand B as one of its own, or NotImplemented.
+
+
+def unary(name: str, doc: str) -> Any:
+    """Return the method of an operation of one multivector, by its name in this library."""
+
+    def method(self: Any) -> Any:
+        return self.wrap(getattr(self.inner, name)())
+
+    method.__name__, method.__doc__ = name, doc
+    return method
+
+
+def binary(rule: Rule, reflected: bool = False) -> Any:
+    """Return the method of an operation of two, by its name or by a function of both that returns one of this library.
+
+    With ``reflected`` the multivector is the second factor.
+    """
+    combine: Any = (lambda A, B: getattr(A.inner, rule)(B.inner)) if isinstance(rule, str) else rule
+
+    def method(self: Any, other: Any) -> Any:
+        return self.with_operand(other, lambda B: self.wrap(combine(B, self) if reflected else combine(self, B)))
+
+    return method
+
+
+def both(rule: Rule) -> tuple[Any, Any]:
+    """Return the methods of an operation with the multivector as the first and as the second factor."""
+    return binary(rule), binary(rule, reflected=True)

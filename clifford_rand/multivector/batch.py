@@ -14,8 +14,14 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_bool, check_listed, describe, fail, is_whole
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import MV
-from clifford_rand.basis.arrays import namespace
-from clifford_rand.basis.coefficients import as_components, common_dtype, from_components, in_integers, largest
+from clifford_rand.basis.coefficients import (
+    as_components,
+    common_dtype,
+    from_components,
+    in_integers,
+    largest,
+    namespace,
+)
 from clifford_rand.basis.keys import keys_of_masks, union
 from clifford_rand.multivector.comparison import as_numbers, is_multivector
 

@@ -1,4 +1,4 @@
-"""Stored blades and their coefficients: filling up, leaving out, other dtypes, other numbers."""
+"""Stored blades and their coefficients: parts of some grades, filling up, leaving out, other dtypes, other numbers."""
 
 import functools
 import inspect
@@ -17,9 +17,10 @@ from clifford_rand.basis.coefficients import (
     empty_coefficients,
     zero_coefficients,
 )
-from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_masks, union
+from clifford_rand.basis.keys import Keys, check_size, dense_keys, keys_of_masks, sorted_grades, union
 from clifford_rand.multivector.batch import on_batch
 from clifford_rand.multivector.comparison import equal_entries
+from clifford_rand.plans.linear import part_plan
 
 
 def replace(A: MV, coefficients: Any, at: Any = None) -> MV:
@@ -288,3 +289,62 @@ def _as_numbers(A: MV, dtype: np.dtype, owner: str) -> MV:
         if array.dtype.kind in "fc" and not (abs(array.real) < 2.0**63).all():
             raise fail("coefficients", owner, "within ±2^63 for integers", describe("larger ones, or NaN"))
     return A.new(A.keys, as_coefficients(array.astype(dtype), "dtype", owner))
+
+
+def part(A: MV, grades: tuple[int, ...]) -> MV:
+    """Return the part of some grades, which ascend."""
+    metric = A.algebra.form
+    plan = metric.plans.get((grades, A.keys))
+    if plan is None:
+        plan = part_plan(metric, grades, A.keys)
+    return A.new(plan.keys, plan(A.coefficients))
+
+
+def grade(A: MV, *grades: int) -> MV:
+    """Return the part ⟨A⟩_k of one or several grades, which are the result's, also where nothing is stored.
+
+    Examples
+    --------
+    >>> A = cr.Algebra(3)("1 + 2*e1 + 3*e12")
+    >>> A.grade(1), A.grade(0, 2)
+    (2*e1, 1 + 3*e12)
+    """
+    if len(grades) == 1 and grades[0].__class__ is int:  # what equals an integer, as True, is none
+        plan = A.algebra.form.plans.get((grades, A.keys))
+        if plan is not None:
+            return A.new(plan.keys, plan(A.coefficients))
+    return A.part(sorted_grades(grades, A.algebra.d))
+
+
+def even(A: MV) -> MV:
+    """Return the part of even grades.
+
+    Examples
+    --------
+    >>> cr.Algebra(3)("1 + 2*e1 + 3*e12 + 4*e123").even()
+    1 + 3*e12
+    """
+    return A.part(tuple(k for k in A.grades if k % 2 == 0))
+
+
+def odd(A: MV) -> MV:
+    """Return the part of odd grades.
+
+    Examples
+    --------
+    >>> cr.Algebra(3)("1 + 2*e1 + 3*e12 + 4*e123").odd()
+    2*e1 + 4*e123
+    """
+    return A.part(tuple(k for k in A.grades if k % 2 == 1))
+
+
+def scalar_part(A: MV) -> object:
+    """Return the coefficient of 1: a number, or an array over the batch.
+
+    Examples
+    --------
+    >>> alg = cr.Algebra(3)
+    >>> int((5 + alg.e12).scalar_part()), int(alg.e12.scalar_part())
+    (5, 0)
+    """
+    return A["1"]

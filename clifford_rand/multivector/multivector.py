@@ -2,36 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-from clifford_rand.multivector import (
-    arithmetic,
-    batch,
-    comparison,
-    components,
-    display,
-    linear,
-    products,
-    symbols,
-)
+from clifford_rand.multivector import arithmetic, batch, comparison, components, display, products, symbols
 from clifford_rand.multivector.base import StoredComponents, methods_of, name_methods
 
 if TYPE_CHECKING:
     from clifford_rand.functions import bivector_split as split
-    from clifford_rand.functions import (
-        circular,
-        compiled,
-        exponential,
-        exterior,
-        inverse,
-        inverse_circular,
-        logarithm,
-        norms,
-    )
+    from clifford_rand.functions import circular, compiled, exponential, inverse, inverse_circular, logarithm, norms
     from clifford_rand.geometry import factors, linear_maps, matrices, projections, subspaces, versors
     from clifford_rand.multivector import numpy_functions
 else:  # each module is loaded when one of its methods is first used
-    circular, compiled, exponential, exterior, inverse, inverse_circular, logarithm, norms, split = methods_of(
+    circular, compiled, exponential, inverse, inverse_circular, logarithm, norms, split = methods_of(
         "clifford_rand.functions",
-        "circular compiled exponential exterior inverse inverse_circular logarithm norms bivector_split",
+        "circular compiled exponential inverse inverse_circular logarithm norms bivector_split",
     )
     factors, linear_maps, matrices, projections, subspaces, versors = methods_of(
         "clifford_rand.geometry", "factors linear_maps matrices projections subspaces versors"
@@ -166,21 +148,21 @@ class Multivector(StoredComponents):
 
     # ---- linear maps of the blades: parts, involutions, duals
 
-    image = linear.image
-    part = linear.part
-    grade = linear.grade
-    even = linear.even
-    odd = linear.odd
-    scalar_part = linear.scalar_part
-    reverse = __invert__ = linear.reverse
-    involute = linear.involute
-    conjugate = linear.conjugate
-    star = linear.star
-    star_right = linear.star_right
-    dual = linear.dual
-    undual = linear.undual
-    left_complement = linear.left_complement
-    right_complement = linear.right_complement
+    image = products.image
+    part = components.part
+    grade = components.grade
+    even = components.even
+    odd = components.odd
+    scalar_part = components.scalar_part
+    reverse = __invert__ = products.reverse
+    involute = products.involute
+    conjugate = products.conjugate
+    star = products.star
+    star_right = products.star_right
+    dual = products.dual
+    undual = products.undual
+    left_complement = products.left_complement
+    right_complement = products.right_complement
 
     # ---- functions of one multivector
 
@@ -203,10 +185,10 @@ class Multivector(StoredComponents):
     arcsinh = inverse_circular.arcsinh
     arccosh = inverse_circular.arccosh
     arctanh = inverse_circular.arctanh
-    outerexp = exterior.outerexp
-    outersin = exterior.outersin
-    outercos = exterior.outercos
-    outertan = exterior.outertan
+    outerexp = exponential.outerexp
+    outersin = exponential.outersin
+    outercos = exponential.outercos
+    outertan = exponential.outertan
     bivector_split = split.split
 
     # ---- versors and blades at work

@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.arrays import (
+from clifford_rand.basis.coefficients import (
     Tensor,
     as_tensor,
     beside,
     constant,
+    is_scalar,
     is_tensor,
     namespace,
     number,
     promoted,
     values_of,
 )
-from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.basis.keys import Keys, sorted_grades
 from clifford_rand.geometry.projections import refuse_flats
 from clifford_rand.multivector import tensor_functions, tensor_operations

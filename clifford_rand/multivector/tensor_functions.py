@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-from clifford_rand.basis.arrays import Tensor, beside, constant_of_a_trace, is_linalg_error, namespace
+from clifford_rand.basis.coefficients import Tensor, beside, constant_of_a_trace, is_linalg_error, namespace
 from clifford_rand.basis.keys import Keys, keys_labelled
 from clifford_rand.basis.metric import Metric
 from clifford_rand.functions.matrix_forms import inverse_grades

@@ -8,7 +8,7 @@ from typing import Any
 
 from clifford_rand._checks import fail
 from clifford_rand._typing import MV
-from clifford_rand.basis.arrays import Tensor, beside, namespace
+from clifford_rand.basis.coefficients import Tensor, beside, namespace
 from clifford_rand.multivector.tensor_functions import inverse
 from clifford_rand.plans.tensors import place_of, union_of
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand.basis.arrays import (
-    Constants,
+from clifford_rand.basis.coefficients import (
     Tensor,
     beside,
     constant,
@@ -23,7 +22,7 @@ from clifford_rand.basis.arrays import (
     namespace,
 )
 from clifford_rand.basis.keys import Keys, check_size, keys_labelled, keys_of_grades, union
-from clifford_rand.basis.metric import Metric
+from clifford_rand.basis.metric import Constants, Metric
 from clifford_rand.basis.rules import BY_TRANSFORM, METRIC_FREE, SCALAR
 from clifford_rand.basis.table import product_table
 from clifford_rand.plans.cost_model import RECURSION, SMALL_TRANSFORM, possible_grades, transform_pays

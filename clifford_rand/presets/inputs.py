@@ -9,8 +9,7 @@ import numpy as np
 from clifford_rand._checks import check_tolerance, describe, fail
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
-from clifford_rand.basis.arrays import is_tensor
-from clifford_rand.basis.coefficients import as_coefficients
+from clifford_rand.basis.coefficients import as_coefficients, is_tensor
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.fusion.traced_array import decided, is_traced

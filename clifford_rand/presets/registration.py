@@ -19,7 +19,7 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.geometry.matrices import Moments, moments, nearest_rotation, rotor_of
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets import cga, pga
-from clifford_rand.presets.cga.measures import model_of
+from clifford_rand.presets.cga.parts import model_of
 from clifford_rand.presets.inputs import Vectors, euclidean
 from clifford_rand.presets.pga.conversions import lifted, moved_rotor
 

@@ -10,7 +10,7 @@ import numpy as np
 from clifford_rand._checks import as_real, describe, fail
 from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import NDArray
-from clifford_rand.basis.arrays import as_tensor, constant, is_tensor, namespace
+from clifford_rand.basis.coefficients import as_tensor, constant, is_tensor, namespace
 from clifford_rand.compiler.decorator import has_compiler
 from clifford_rand.robots.formulas import (
     Numbers,

@@ -19,7 +19,7 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
-from clifford_rand.basis.arrays import is_linalg_error, is_tensor, namespace
+from clifford_rand.basis.coefficients import is_linalg_error, is_tensor, namespace
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.robots.evaluation import Evaluation, check_regular

@@ -10,7 +10,7 @@ from clifford_rand._typing import ArrayLike, DTypeLike, NDArray
 from clifford_rand.basis.coefficients import as_coefficients, copy_by_component, read_only
 from clifford_rand.basis.keys import Keys, dense_keys
 from clifford_rand.geometry import projections
-from clifford_rand.multivector import arithmetic, comparison, display, linear, numpy_functions, products
+from clifford_rand.multivector import arithmetic, comparison, components, display, numpy_functions, products
 from clifford_rand.multivector.multivector import Multivector
 
 EPS = 1e-12  # clifford's default: the largest difference of coefficients that `==` ignores
@@ -174,10 +174,10 @@ class MultiVector(Multivector):
             raise fail("grades", "MultiVector", "integers, or one blade", what)
         if not what:
             return self  # A.even() is A.even, where code for `clifford_rand.Multivector` is run
-        return linear.part(self, tuple(sorted({int(k) for k in what if 0 <= k <= self.layout.dims})))
+        return components.part(self, tuple(sorted({int(k) for k in what if 0 <= k <= self.layout.dims})))
 
-    even = property(linear.even, doc="The part of even grades.")
-    odd = property(linear.odd, doc="The part of odd grades.")
+    even = property(components.even, doc="The part of even grades.")
+    odd = property(components.odd, doc="The part of odd grades.")
 
     # ---- operators
 
@@ -225,8 +225,8 @@ class MultiVector(Multivector):
 
     # ---- clifford's names
 
-    adjoint = linear.reverse
-    gradeInvol = linear.involute  # noqa: N815  # clifford's name
+    adjoint = products.reverse
+    gradeInvol = products.involute  # noqa: N815  # clifford's name
     x = products.commutator
     mag2 = Multivector.norm_squared
     normal = Multivector.normalized
@@ -243,7 +243,7 @@ class MultiVector(Multivector):
         """Return A I⁻¹, by default with the pseudoscalar; the right complement where that has no inverse."""
         if I is not None:
             return self * I.inv()
-        return linear.right_complement(self) if self.algebra.form.is_degenerate else linear.dual(self)
+        return products.right_complement(self) if self.algebra.form.is_degenerate else products.dual(self)
 
     def project(self, other: Any) -> "MultiVector":
         """Return (B ⌋ A) A⁻¹: ``other`` on this blade A. `clifford_rand.Multivector.project` has it the other way."""

@@ -10,9 +10,9 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.basis.keys import keys_of_masks
 from clifford_rand.compat.galgebra.coefficients import is_zero, of_kind, sum_of_blades
-from clifford_rand.compat.wrapper import binary, both, unary
 from clifford_rand.functions.scaling import expand
 from clifford_rand.multivector import display
+from clifford_rand.multivector.base import binary, both, unary
 from clifford_rand.symbolic.coefficients import each, positive_root
 
 

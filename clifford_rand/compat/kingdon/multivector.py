@@ -12,7 +12,7 @@ from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.basis.keys import keys_of_masks
 from clifford_rand.compat.kingdon import coefficients
 from clifford_rand.compat.kingdon.coefficients import BLADE, coefficients_of, masks_and_values, resolved, values_by_mask
-from clifford_rand.compat.wrapper import binary, both, unary
+from clifford_rand.multivector.base import binary, both, unary
 from clifford_rand.multivector.components import takes_two
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.symbolic.coefficients import numpy_function, shortened, symbols

@@ -17,10 +17,10 @@ from clifford_rand.presets.cga.classification import (
     radius_squared,
     split_point_pair,
 )
-from clifford_rand.presets.cga.conformal_object import ConformalObject
+from clifford_rand.presets.cga.conformal_object import ConformalObject, contains_point, down, meet, origin, point, up
 from clifford_rand.presets.cga.fits import fit_circle, fit_flat, fit_line, fit_plane, fit_round, fit_sphere, sample
-from clifford_rand.presets.cga.measures import contains_point, down, infinity, meet, origin, point, up
 from clifford_rand.presets.cga.objects import circle, flat, line, plane, point_pair, round_about, sphere
+from clifford_rand.presets.cga.parts import infinity
 from clifford_rand.presets.cga.relations import angle, closest_points, distance, intersect, inversive_product
 from clifford_rand.presets.cga.versors import (
     VersorParts,

@@ -18,8 +18,7 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import decided, zeros
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.conformal_object import ConformalObject
-from clifford_rand.presets.cga.measures import direct_blade, is_dual, model_of, parts_of, rounding, up
+from clifford_rand.presets.cga.conformal_object import ConformalObject, up
 from clifford_rand.presets.cga.parts import (
     DROP,
     DUAL_FLAT,
@@ -29,8 +28,13 @@ from clifford_rand.presets.cga.parts import (
     TANGENT,
     Parts,
     Round,
+    direct_blade,
     imprecise,
+    is_dual,
+    model_of,
+    parts_of,
     round_of,
+    rounding,
     split,
 )
 from clifford_rand.presets.inputs import (

@@ -1,4 +1,4 @@
-"""The class `ConformalObject`: conformal blades by their kind, center, radius and direction."""
+"""The class `ConformalObject`: blades by kind, center, radius and direction; points n_o + X + X² n_∞/2; the meet."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -7,12 +7,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
+from clifford_rand._typing import ArrayLike
 from clifford_rand.algebra import Algebra
-from clifford_rand.basis.arrays import is_tensor, namespace, values_of
+from clifford_rand.basis.coefficients import is_tensor, namespace, values_of
+from clifford_rand.fusion.specialization import specialized
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.measures import as_dual
-from clifford_rand.presets.cga.parts import DROP, FLAT, FREE, ROUND, TANGENT, assemble
-from clifford_rand.presets.inputs import directions_of, refuse_tensors, root, with_floats
+from clifford_rand.presets.cga.parts import (
+    DROP,
+    FLAT,
+    FREE,
+    ROUND,
+    TANGENT,
+    as_dual,
+    assemble,
+    from_parts,
+    is_dual,
+    model_of,
+    parts_of,
+    squared,
+)
+from clifford_rand.presets.inputs import (
+    blade_of,
+    coordinates_of,
+    directions_of,
+    halved,
+    largest,
+    of_algebra,
+    refuse_tensors,
+    root,
+    tolerance,
+    unit_scale,
+    with_floats,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,3 +226,121 @@ def _name(kind: str, grade: int, m: int, imaginary: bool) -> str:
     if kind == FREE:
         return "direction" if m else "infinity"
     return "dual flat" if grade else "nothing"
+
+
+@specialized()
+def origin(algebra: Algebra, /) -> Multivector:
+    """Return n_o, the point at 0.
+
+    Examples
+    --------
+    >>> alg = cr.Algebra.cga(3, null_basis=True)
+    >>> cga.origin(alg).sparse(), cga.down(cga.origin(alg)).tolist()
+    (eo, [0.0, 0.0, 0.0])
+    """
+    n, null = model_of(algebra, "origin")
+    return from_parts(algebra, null, np.zeros(n), np.ones(()), np.zeros(()))
+
+
+@specialized(X=1)
+def up(algebra: Algebra, X: ArrayLike | Multivector, /) -> Multivector:
+    """Return the points n_o + X + X² n_∞ / 2 at coordinates (..., n), or at vectors of the Euclidean algebra.
+
+    Raises
+    ------
+    ArgumentError
+        If X has not n coordinates, or X² overflows.
+
+    Examples
+    --------
+    >>> cga.up(cr.Algebra.cga(2, null_basis=True), [3.0, 4.0])
+    3.0*e1 + 4.0*e2 + eo + 12.5*ei
+    """
+    n, null = model_of(algebra, "up")
+    E = coordinates_of(X, n, "X", "up")
+    return from_parts(algebra, null, E, np.ones((), dtype=E.dtype), halved(squared(E, "X", "up")))
+
+
+point = up
+
+
+@specialized()
+def down(P: Multivector, /, *, rtol: float | None = None) -> NDArray[Any]:
+    """Return the coordinates (..., n) of points of any weight.
+
+    Parameters
+    ----------
+    P : Multivector
+        Null vectors.
+    rtol : float, optional
+        How far P² may be from zero, relative to the squares of its components; eps^(3/4) by default.
+
+    Raises
+    ------
+    ArgumentError
+        For n_∞, and for vectors that are spheres or planes.
+
+    Notes
+    -----
+    The weight is -P·n_∞, or E²/(2i) for P = o n_o + E + i n_∞ with |i| > |o|: far from the
+    origin the first is lost to rounding in the basis of e_{n+1} and e_{n+2}.
+
+    Examples
+    --------
+    >>> alg = cr.Algebra.cga(3)
+    >>> cga.down(-2 * cga.up(alg, [1, 2, 3])).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    _, null = model_of(P, "down", "P")
+    E, o, i = parts_of(unit_scale(blade_of(P, "P", "down", "a point", grade=1, exact=True)), null)
+    square = (E * E).sum(axis=-1)
+    if E.dtype == object:
+        weight, rest = o, np.frompyfunc(lambda x: x.expand() if hasattr(x, "expand") else x, 1, 1)(square - 2 * o * i)
+        is_null = rest == 0
+    else:
+        size = (abs(E) ** 2).sum(axis=-1) + abs(o) ** 2 + abs(i) ** 2
+        is_null = abs(square - 2 * o * i) <= tolerance(rtol, E.dtype) * size
+        weight = np.where(abs(i) > abs(o), square / np.where(i == 0, 1, 2 * i), o)
+    if not np.asanyarray(is_null, dtype=bool).all():
+        raise fail("P", "down", "a point, P² = 0", describe("a sphere or a plane"), "Use center or normal.")
+    if np.asanyarray(weight == 0, dtype=bool).any():
+        raise fail("P", "down", "a finite point", describe("a point at infinity"))
+    return np.asanyarray(E / weight[..., None])
+
+
+@specialized()
+def contains_point(X: Multivector, P: Multivector, /, *, dual: bool = False, rtol: float | None = None) -> Any:
+    """Tell whether objects contain points: P ∧ X = 0, relative to the components of both (dual: P ⌋ X = 0).
+
+    Examples
+    --------
+    >>> alg = cr.Algebra.cga(3)
+    >>> S = cga.sphere(alg, [0, 0, 0], 5)
+    >>> cga.contains_point(S, cga.up(alg, [[3, 4, 0], [3, 3, 0]])).tolist()
+    [True, False]
+    """
+    model_of(X, "contains_point", "X")
+    of_algebra(P, X.algebra, "P", "contains_point")
+    P = unit_scale(blade_of(P, "P", "contains_point", "a point", grade=1, exact=True))
+    X = unit_scale(blade_of(X, "X", "contains_point", "a blade", exact=True))
+    rest = P << X if is_dual(dual) else P ^ X
+    scale = largest(P.coefficients) * largest(X.coefficients)
+    return (largest(rest.coefficients) <= tolerance(rtol, rest.dtype) * scale)[()]
+
+
+@specialized()
+def meet(A: Multivector, B: Multivector, /, *, dual: bool = False) -> Multivector:
+    """Return what two objects have in common: A & B for direct ones, A ^ B for dual ones.
+
+    It is 0 where both lie in less than the whole space, as two circles of one plane in 3-space do.
+
+    Examples
+    --------
+    >>> alg = cr.Algebra.cga(3)
+    >>> C = cga.meet(cga.sphere(alg, [0, 0, 0], 5), cga.plane(alg, [0, 0, 1], 3))
+    >>> cga.center(C).round(12) + 0.0, float(cga.radius(C).round(12))
+    (array([0., 0., 3.]), 4.0)
+    """
+    model_of(A, "meet", "A")
+    of_algebra(B, A.algebra, "B", "meet")
+    return A ^ B if is_dual(dual) else A & B

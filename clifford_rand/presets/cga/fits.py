@@ -11,15 +11,14 @@ import numpy as np
 from clifford_rand._checks import as_real, check_fits, check_integer, check_listed, describe, fail, is_whole, one_batch
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand.algebra import Algebra
-from clifford_rand.basis.arrays import is_tensor, of_one_library
+from clifford_rand.basis.coefficients import is_tensor, of_one_library
 from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import classify
-from clifford_rand.presets.cga.conformal_object import ConformalObject, Object
-from clifford_rand.presets.cga.measures import as_dual, down, model_of, squared
-from clifford_rand.presets.cga.parts import FLAT, ROUND, assemble, null_space
+from clifford_rand.presets.cga.conformal_object import ConformalObject, Object, down
+from clifford_rand.presets.cga.parts import FLAT, ROUND, as_dual, assemble, model_of, null_space, squared
 from clifford_rand.presets.inputs import Vectors, coordinates_of, euclidean, floats, numbers_of, of_algebra
 
 

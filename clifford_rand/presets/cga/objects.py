@@ -15,8 +15,16 @@ from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import is_traced
 from clifford_rand.geometry.subspaces import wedge_rows
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.measures import as_dual, from_parts, half_power, is_dual, model_of
-from clifford_rand.presets.cga.parts import flat_parts, joined, round_parts
+from clifford_rand.presets.cga.parts import (
+    as_dual,
+    flat_parts,
+    from_parts,
+    half_power,
+    is_dual,
+    joined,
+    model_of,
+    round_parts,
+)
 from clifford_rand.presets.inputs import (
     Vectors,
     coordinates_of,

@@ -1,4 +1,7 @@
-"""Conformal blades as four Euclidean ones, X = A + n_o ∧ O + n_∞ ∧ I + n_o ∧ n_∞ ∧ M, and from their parameters."""
+"""Conformal blades as four Euclidean ones, X = A + n_o ∧ O + n_∞ ∧ I + n_o ∧ n_∞ ∧ M, and from their parameters.
+
+A blade counts as flat where X ∧ n_∞ is at most ``rtol`` times X, by their largest components: 64 eps by default.
+"""
 
 import math
 from functools import lru_cache
@@ -7,18 +10,113 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import describe, fail
+from clifford_rand._checks import check_bool, check_dtype, check_tolerance, describe, fail, wrong_algebra
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import copy_by_component
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks
+from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import zeros
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.measures import model_of
-from clifford_rand.presets.inputs import euclidean, halved, largest, lengths
+from clifford_rand.presets.inputs import blade_of, euclidean, halved, largest, lengths, unit_scale
+from clifford_rand.space import has_null_basis
 
+ROUND, TANGENT, FLAT, FREE, DUAL_FLAT = "round", "tangent", "flat", "free", "dual flat"
+DROP = {ROUND: 1, TANGENT: 1, FLAT: 2, FREE: 1, DUAL_FLAT: 0}  # grade of X less the grade of E
 _ROUNDING = 4  # units of rounding of the largest component, X²/2: its own, and those of the sums that cancel it
 _CLEAR = 1e3  # units of rounding of c² in a weight, from which a power of two is not by chance
 _CHANCE = 16  # factor for a single component, which may be small by chance
+
+
+def is_dual(dual: object) -> bool:
+    """Return ``dual``, whether objects are vectors of the orthogonal complement of their points, checked."""
+    return check_bool(dual, "dual", "clifford_rand.presets.cga")
+
+
+def as_dual(X: Any, dual: object) -> Any:
+    """Return the dual of a direct object if ``dual`` asks for it."""
+    return X.dual() if is_dual(dual) else X
+
+
+def model_of(A: object, owner: str, name: str = "algebra") -> tuple[int, bool]:
+    """Return n, and whether the last two basis vectors of an algebra, or of A's, are n_o and n_∞ themselves."""
+    alg = A if name == "algebra" else getattr(A, "algebra", A)
+    null = has_null_basis(alg) if isinstance(alg, Algebra) else None
+    if isinstance(alg, Algebra) and null is not None:
+        return alg.d - 2, null
+    raise wrong_algebra(alg, owner, name, "a conformal algebra", "Algebra.cga(n)")
+
+
+def from_parts(algebra: Algebra, null: bool, E: NDArray[Any], o: NDArray[Any], i: NDArray[Any]) -> Multivector:
+    """Return E + o n_o + i n_∞."""
+    i = i if null else np.asanyarray(i + halved(o))
+    pair = (o, i) if null else (np.asanyarray(i - o), i)  # they differ by exactly o, or far away a weight of 1 is lost
+    batch = np.broadcast_shapes(E.shape[:-1], o.shape, i.shape)
+    dtype = np.result_type(E, o, i)
+    columns = [np.broadcast_to(E, (*batch, E.shape[-1])), *(np.broadcast_to(x, batch)[..., None] for x in pair)]
+    return algebra.vector(np.concatenate(columns, axis=-1).astype(dtype, copy=False))
+
+
+def parts_of(V: Any, null: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return E, o, i of a vector E + o n_o + i n_∞."""
+    E, a, b = V.coefficients[..., :-2], V.coefficients[..., -2], V.coefficients[..., -1]
+    return (E, a, b) if null else (E, np.asanyarray(b - a), halved(np.asanyarray(a + b)))
+
+
+@specialized()
+def infinity(algebra: Algebra, /, *, dtype: Any = np.float64) -> Multivector:
+    """Return n_∞, with n_o·n_∞ = -1.
+
+    Examples
+    --------
+    >>> alg = cr.Algebra.cga(3)
+    >>> cga.origin(alg) | cga.infinity(alg)
+    -1.0
+    """
+    _, null = model_of(algebra, "infinity")
+    components = [0] * (algebra.d - 2) + ([0, 1] if null else [1, 1])
+    return algebra.vector(np.array(components).astype(check_dtype(dtype, "dtype", "infinity")))
+
+
+def squared(E: NDArray[Any], name: str, owner: str) -> NDArray[Any]:
+    """Return the squares of vectors (..., n), or the error that they overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = np.asanyarray((E * E).sum(axis=-1))
+    if square.dtype != object and not np.isfinite(square).all():
+        received = describe(f"{E.dtype} that overflows")
+        raise fail(name, owner, "small enough for its square", received, "Change the unit.")
+    return square
+
+
+def half_power(c: NDArray[Any], r: NDArray[Any], owner: str) -> NDArray[Any]:
+    """Return (c² - r²)/2 of centers (..., n), refused where 1 or r² would be lost in the rounding of c²."""
+    square, power = squared(c, "center", owner), np.asanyarray(r * r)
+    if square.dtype.kind == power.dtype.kind == "f":
+        least, hint = rounding(None, square.dtype), "Take coordinates about a local origin."
+        if (square > 1 / least).any():
+            rule = f"within {np.sqrt(1 / least):.1e} of the origin, as 1 beside larger squares is taken for rounding"
+            raise fail("center", owner, rule, describe(f"one at {np.sqrt(square.max()):.1e}"), hint)
+        if ((power < least * square) & (power > 0)).any():
+            rule = f"at least {np.sqrt(least):.2g} of the distance of the center from the origin"
+            raise fail("radius", owner, rule, describe("a smaller one"), hint)
+    return halved(np.asanyarray(square - power))
+
+
+def rounding(rtol: float | None, dtype: np.dtype) -> float:
+    """Return ``rtol``, by default 64 eps: rounding and no more."""
+    return check_tolerance(rtol, 64 * float(np.finfo(dtype).eps), "clifford_rand.presets")
+
+
+def direct_blade(X: Any, owner: str, dual: bool, rtol: float | None = None) -> tuple[Any, Any, NDArray[np.bool_]]:
+    """Return the direct blade, X ∧ n_∞, and where that vanishes: the flats.
+
+    ``rtol`` bounds the largest component of X ∧ n_∞ relative to that of X. The default is 64 eps: only rounding,
+    as a sphere at a distance c has only 2/c² there.
+    """
+    model_of(X, owner, "X")
+    X = blade_of(X, "X", owner, "a blade")
+    X = unit_scale(X.undual() if is_dual(dual) else X)
+    carrier = X ^ infinity(X.algebra, dtype=X.dtype)
+    return X, carrier, np.asanyarray(largest(carrier.coefficients) <= rounding(rtol, X.dtype))
 
 
 class Parts(NamedTuple):
@@ -180,10 +278,6 @@ def _excess_of_vectors(k: int, null: bool, weight: Any, rho: Any, top: Any) -> A
     ratio = np.sqrt(top / np.maximum(abs(rho), np.where(top > 0, 1e-6 * top, 1)))
     clean = (delta <= 1e-7) & (null | (_CLEAR * eps * top <= 1))
     return np.where(clean, 4 * delta * top, once * ratio)
-
-
-ROUND, TANGENT, FLAT, FREE, DUAL_FLAT = "round", "tangent", "flat", "free", "dual flat"
-DROP = {ROUND: 1, TANGENT: 1, FLAT: 2, FREE: 1, DUAL_FLAT: 0}  # grade of X less the grade of E
 
 
 def assemble(described: Any, algebra: Algebra) -> Multivector:

@@ -20,9 +20,8 @@ from clifford_rand.geometry.subspaces import span_and_intersection
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import classify, described
 from clifford_rand.presets.cga.closest_pairs import loci_of, solve
-from clifford_rand.presets.cga.conformal_object import ConformalObject, Object
-from clifford_rand.presets.cga.measures import down, model_of
-from clifford_rand.presets.cga.parts import FLAT, ROUND, assemble, null_space
+from clifford_rand.presets.cga.conformal_object import ConformalObject, Object, down
+from clifford_rand.presets.cga.parts import FLAT, ROUND, assemble, model_of, null_space
 from clifford_rand.presets.inputs import largest, lengths, of_algebra, tolerance
 
 

@@ -13,16 +13,8 @@ from clifford_rand.basis.keys import Keys, keys_of_masks
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import decided, zeros
 from clifford_rand.multivector.multivector import Multivector
-from clifford_rand.presets.cga.measures import (
-    direct_blade,
-    down,
-    from_parts,
-    half_power,
-    infinity,
-    model_of,
-    origin,
-    parts_of,
-)
+from clifford_rand.presets.cga.conformal_object import down, origin
+from clifford_rand.presets.cga.parts import direct_blade, from_parts, half_power, infinity, model_of, parts_of
 from clifford_rand.presets.inputs import (
     Vectors,
     blade_of,
