@@ -13,7 +13,7 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import ArrayLike
 from clifford_rand.basis.coefficients import in_integers, largest, narrowed, read_only
 from clifford_rand.basis.rules import parity
-from clifford_rand.crossproduct.paths import echelon, integer_rows
+from clifford_rand.functions.scaling import echelon, integer_rows
 
 Signs = NDArray[np.int8]
 _Plane = tuple[int, ...]

@@ -146,6 +146,9 @@ def in_integers(compute: Callable[..., Any], bound: int, *arrays: NDArray[Any]) 
     return narrowed(np.asarray(compute(*(array.astype(object) for array in arrays)), dtype=object))
 
 
+# ---- layout in memory
+
+
 def apart(array: NDArray[Any]) -> NDArray[Any]:
     """Return coefficients (..., K) with the component axis first, a view (`numpy.moveaxis` takes 4 µs)."""
     return array.T if array.ndim == 2 else np.moveaxis(array, -1, 0)
@@ -186,6 +189,9 @@ def zero_coefficients(batch: tuple[int, ...], size: int, dtype: DTypeLike) -> ND
 def copy_by_component(array: NDArray[Any]) -> NDArray[Any]:
     """Return a copy of coefficients (..., K), component by component in memory."""
     return array.copy() if array.ndim < 2 else together(apart(array).copy(order="C"))
+
+
+# ---- arrays of any library
 
 
 def is_tensor(value: object) -> bool:

@@ -251,6 +251,9 @@ def _commuting_parts(B: MV) -> list[MV]:
     return [B.new(B.keys, np.where(mask, B.coefficients, 0)) for mask in masks]
 
 
+# ---- the outer exponential
+
+
 def outerexp(A: MV) -> MV:
     """Return the outer exponential Σ A^∧k / k!, with outer products for powers.
 

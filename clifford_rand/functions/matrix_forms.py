@@ -189,6 +189,9 @@ def inverse_grades(keys: Keys, d: int) -> tuple[int, ...]:
     return tuple(sorted(kept))
 
 
+# ---- bivectors as antisymmetric matrices
+
+
 def is_closed(A: Any) -> bool:
     """Tell whether a multivector is s + B or B, of numbers, in a dimension high enough for this module."""
     return A.algebra.d > CLOSED_FROM and A.keys.grades in ((2,), (0, 2)) and A.coefficients.dtype.kind in "fc"

@@ -1,7 +1,10 @@
-"""Scales, rounding and exact numbers: powers of two, sizes that tolerances refer to, units of a dtype; checks."""
+"""Scales, rounding, exact numbers: powers of two, tolerances, units of a dtype; checks; fraction-free elimination."""
 
+import math
+from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from numbers import Rational
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,6 +137,9 @@ def safe_range(dtype: np.dtype) -> tuple[float, float]:
     return float(np.finfo(dtype).tiny) / eps**2, float(np.finfo(dtype).max) * eps
 
 
+# ---- checks, and numbers of a safe size
+
+
 def as_multivector(value: Any, name: str, owner: str) -> Any:
     """Return ``value`` if it is a multivector, else raise."""
     if not hasattr(value, "keys") or not hasattr(value, "coefficients"):
@@ -243,3 +249,88 @@ def without_first(keys: Keys) -> Keys:
     if keys.complete:
         return keys_of_grades(keys.d, keys.grades[1:])
     return keys_of_masks(keys.d, tuple(int(mask) for mask in keys.masks[1:]), keys.grades[1:])
+
+
+# ---- fraction-free elimination
+
+
+def integer_rows(
+    array: NDArray[Any], name: str, owner: str, *, floats: bool = False
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return rows (..., d) times the least common denominators of their entries, as Python integers, and those (...).
+
+    Integers and fractions are taken, and ``floats`` as the fractions that they are; ArgumentError for anything else.
+
+    Examples
+    --------
+    >>> integer_rows(np.array([[Fraction(1, 2), Fraction(2, 3)]]), "A", "f")
+    (array([[3, 4]], dtype=object), array([6], dtype=object))
+    """
+    if array.dtype.kind in "biu":
+        return array.astype(object) + 0, np.ones(array.shape[:-1], dtype=object)
+    kinds = (Rational, float, np.floating) if floats else (Rational,)
+    rule = "an array of integers or fractions" + (" or floats" if floats else "")
+    numbers = np.empty(array.shape, dtype=object)
+    flat = numbers.reshape(-1)
+    for i, entry in enumerate(array.ravel().tolist()):
+        if not isinstance(entry, kinds):
+            raise fail(name, owner, rule, describe(f"the entry {entry!r}"))
+        if isinstance(entry, Rational):  # also those of NumPy and SymPy
+            flat[i] = Fraction(int(entry.numerator), int(entry.denominator))
+        elif math.isfinite(entry):
+            flat[i] = Fraction(float(entry))
+        else:
+            raise fail(name, owner, "finite", describe("NaN or infinite entries"))
+    common = np.empty(array.shape[:-1], dtype=object)
+    for place in np.ndindex(*common.shape):
+        common[place] = math.lcm(*(entry.denominator for entry in numbers[place]))
+        numbers[place] = [int(entry * common[place]) for entry in numbers[place]]
+    return numbers, common
+
+
+class Echelon(NamedTuple):
+    """Rows in echelon form, without a division that leaves a remainder.
+
+    Attributes
+    ----------
+    rows : ndarray of int (r, d)
+        Integer multiples of combinations of the rows: the entries are minors of theirs.
+    pivots : list of int
+        The column of the first entry of each row other than 0.
+    sign : int
+        Of the permutation of the rows: the last pivot is ``sign`` times the minor of the r columns, if r rows were
+        given.
+    """
+
+    rows: NDArray[Any]
+    pivots: list[int]
+    sign: int
+
+
+def echelon(rows: NDArray[Any]) -> Echelon:
+    """Return the echelon form of Python integers (m, d).
+
+    References
+    ----------
+    Bareiss, "Sylvester's identity and multistep integer-preserving Gaussian elimination", Math. Comp. 22, 1968.
+
+    Examples
+    --------
+    >>> form = echelon(np.array([[2, 4, 1], [3, 6, 5]], dtype=object))
+    >>> form.rows.tolist(), form.pivots
+    ([[2, 4, 1], [0, 0, 7]], [0, 2])
+    """
+    M, previous, sign, pivots = rows.copy(), 1, 1, list[int]()
+    for column in range(M.shape[1]):
+        r = len(pivots)
+        held = np.flatnonzero(M[r:, column])
+        if not held.size:
+            continue
+        if held[0]:
+            M[[r, r + held[0]]] = M[[r + held[0], r]]
+            sign = -sign
+        rest, pivot = M[r + 1 :, column:], M[r, column]
+        M[r + 1 :, column:] = (rest * pivot - np.multiply.outer(rest[:, 0], M[r, column:])) // previous
+        previous = pivot
+        pivots.append(column)
+    return Echelon(M[: len(pivots)], pivots, sign)

@@ -127,6 +127,9 @@ def stack(xp: Any, parts: list[Any], like: Any) -> Any:
     return xp.stack(list(xp.broadcast_arrays(*arrays)), axis=-1)
 
 
+# ---- arguments and results
+
+
 def kind_of(value: Any, leaves: list[Any]) -> Any:
     """Return what a kernel is made for of one argument, and append the arrays and numbers that it takes of it."""
     if isinstance(value, Multivector):

@@ -216,6 +216,9 @@ def anticommutator(A: MV, other: Any, /) -> MV:
     return named("anticommutator", A, other)
 
 
+# ---- involutions, duals, complements: each is one plan of `plans.linear`
+
+
 def image(A: MV, name: str) -> MV:
     """Return the image of A under a map by its name."""
     metric = A.algebra.form
