@@ -46,10 +46,10 @@ from .shard_scores import evaluate_shards as evaluate_shards
 from .shards.source import Shards as Shards
 from .solvers.base import Result as Result
 from .solvers.base import Status as Status
+from .tables.encoded_rows import TableWarning as TableWarning
 from .tables.encoder import TableEncoder as TableEncoder
 from .tables.frames import read_frame as read_frame
 from .tables.model import table_model as table_model
-from .tables.notes import TableWarning as TableWarning
 from .verdicts.certify import PolishedNetwork as PolishedNetwork
 from .verdicts.certify import Verdict as Verdict
 from .verdicts.certify import certify as certify

@@ -26,10 +26,9 @@ from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.shard_predictions import FILE_FORMATS, METHODS, predict_shards
 from clifford_rand_nn.tables import numeric_features, read_frame, read_table
 from clifford_rand_nn.tables.cells import without_marks
-from clifford_rand_nn.tables.encoded_rows import columns_as_number, columns_as_text, encode
+from clifford_rand_nn.tables.encoded_rows import Notes, columns_as_number, columns_as_text, encode
 from clifford_rand_nn.tables.frames import read_blocks
 from clifford_rand_nn.tables.model import training_rows
-from clifford_rand_nn.tables.notes import Notes
 from clifford_rand_nn.tables.writers import WRITTEN, existing_table, listed, written_columns
 
 _NUMBER = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?")

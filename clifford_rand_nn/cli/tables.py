@@ -22,10 +22,9 @@ from clifford_rand_nn.shards.formats.readers import has_names
 from clifford_rand_nn.shards.source import Shards, shard_blocks
 from clifford_rand_nn.tables import TableEncoder, default_target, read_frame, read_table
 from clifford_rand_nn.tables.cells import without_marks
-from clifford_rand_nn.tables.encoded_rows import encode
+from clifford_rand_nn.tables.encoded_rows import column_names, encode
 from clifford_rand_nn.tables.encoder import fitted_encoder
 from clifford_rand_nn.tables.model import training_rows
-from clifford_rand_nn.tables.notes import column_names
 from clifford_rand_nn.tables.writers import existing_table, listed
 
 _PIECES, _PIECE = 16, 1000  # places whose targets say what the task is, and rows of each

@@ -12,7 +12,7 @@ from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import loss_lines
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.held_out import n_folds
-from clifford_rand_nn.estimators.lasso_coordinate_descent import LassoCoordinateDescent, on_exact_path
+from clifford_rand_nn.estimators.lasso_paths import LassoCoordinateDescent, on_exact_path
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gates.dictionary import CrossProductDictionary, cross_product_dictionary

@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 
 BITS = 256  # significant bits of rounded fractions
 ZERO = Fraction(0)
-FAMILY_FILES = {"gated": "patterns", "cones": "patterns", "neurons": "dictionary", "dictionary": "dictionary"}
-FAMILY_FILES |= dict.fromkeys(("plane", "simplices", "moments"), "all_neurons") | {"kernel": "kernel"}
+FAMILY_FILES = dict.fromkeys(("gated", "cones", "neurons", "dictionary"), "families") | {"kernel": "kernel"}
+FAMILY_FILES |= dict.fromkeys(("plane", "simplices", "moments"), "all_neurons")
 LOSS_FILES = {"logistic": "logarithms", "softmax": "logarithms", "log_cosh": "logarithms"}
 MOST_OPERATIONS = 10**11  # multiplications of an enumeration, some hours
 MOST_ENTRIES = 10**8  # of a matrix, some gigabytes

@@ -26,8 +26,7 @@ from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.folds import take_features
 from clifford_rand_nn.saved import kernel_networks, networks, parts
 from clifford_rand_nn.saved.parts import ForeignPartError
-from clifford_rand_nn.tables.encoder import TableEncoder
-from clifford_rand_nn.tables.encoder_state import encoder_from_plain, encoder_to_plain
+from clifford_rand_nn.tables.encoder import TableEncoder, encoder_from_plain, encoder_to_plain
 from clifford_rand_nn.tables.model import TableModel
 
 Model: TypeAlias = networks.Network | kernel_networks.Network | BetaCV | Pipeline

@@ -3,9 +3,9 @@ from .arrays import numeric_features as numeric_features
 from .arrays import read_table as read_table
 from .column_types import ColumnKind as ColumnKind
 from .column_types import choose_task as choose_task
+from .encoded_rows import TableWarning as TableWarning
 from .encoder import TableEncoder as TableEncoder
 from .frames import default_target as default_target
 from .frames import read_frame as read_frame
 from .model import TableModel as TableModel
 from .model import table_model as table_model
-from .notes import TableWarning as TableWarning

@@ -19,8 +19,8 @@ from clifford_rand_nn.tables.column_readers import (
     TextReader,
 )
 from clifford_rand_nn.tables.dates import DAY, WEEKDAYS
+from clifford_rand_nn.tables.encoded_rows import column_names
 from clifford_rand_nn.tables.encodings import CellPrograms, Tests
-from clifford_rand_nn.tables.notes import column_names
 
 _TRUE = (*(case(word) for word, true in TRUTH.items() if true for case in (str, str.upper, str.capitalize)), "1", "1.0")
 _FALSE = (

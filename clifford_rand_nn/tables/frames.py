@@ -6,8 +6,8 @@ from typing import Any
 
 from clifford_rand._checks import check_bool, check_instance, check_integer, fail
 from clifford_rand.errors import ArgumentError
+from clifford_rand_nn.tables.encoded_rows import column_names
 from clifford_rand_nn.tables.formats import NpzFile, open_table
-from clifford_rand_nn.tables.notes import column_names
 from clifford_rand_nn.tables.writers import listed
 
 Columns = Sequence[str] | Callable[[list[str]], Sequence[str]] | None

@@ -18,9 +18,8 @@ from clifford_rand_nn.networks import TwoLayerNetwork, balanced_network, unit_at
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.lasso.working_set import solved_master
-from clifford_rand_nn.verdicts.foreign_networks import read_network
+from clifford_rand_nn.verdicts.foreign_networks import OPTIONS, VerdictSettings, read_network
 from clifford_rand_nn.verdicts.program import Solution, TrainingProgram
-from clifford_rand_nn.verdicts.settings import OPTIONS, VerdictSettings
 
 _ROUNDING = 1e-9  # a share below it is rounding noise
 

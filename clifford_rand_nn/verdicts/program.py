@@ -54,8 +54,7 @@ from clifford_rand_nn.problems.relu import RELU_PENALTIES, ConvexReLUProblem
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.sparse_rows import with_feature
-from clifford_rand_nn.verdicts.foreign_networks import ForeignNetwork, read_network
-from clifford_rand_nn.verdicts.settings import VerdictSettings, targets_of
+from clifford_rand_nn.verdicts.foreign_networks import ForeignNetwork, VerdictSettings, read_network, targets_of
 
 _SHARE = 0.5  # of max_time, which the expected time of sampled patterns, or of all patterns, may take
 _UNLIMITED = 600.0  # s that all patterns may take where there is no max_time

@@ -13,7 +13,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase, step_callback, track
 from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.estimators.held_out import FOLDS, folds, n_folds
-from clifford_rand_nn.estimators.network.group_lasso_path import MOST_ACTIVE, GroupLassoPath
+from clifford_rand_nn.estimators.lasso_paths import MOST_ACTIVE, GroupLassoPath
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choose
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.standardization import Standardization

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
-from clifford_rand_nn.estimators.network.group_lasso_path import GroupLassoPath, climbed
+from clifford_rand_nn.estimators.lasso_paths import GroupLassoPath, climbed
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
 

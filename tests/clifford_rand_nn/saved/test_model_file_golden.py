@@ -27,7 +27,7 @@ def _load(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-@pytest.mark.filterwarnings("ignore::clifford_rand_nn.tables.notes.TableWarning")  # of new categories
+@pytest.mark.filterwarnings("ignore::clifford_rand_nn.tables.encoded_rows.TableWarning")  # of new categories
 def test_a_file_that_people_have_says_what_it_said(path, tmp_path):
     model = _load(path)
     values = json.loads((path.parent / "values.json").read_text())[path.stem]

@@ -172,7 +172,7 @@ def table(tmp_path_factory):
     return model, path
 
 
-@pytest.mark.filterwarnings("ignore::clifford_rand_nn.tables.notes.TableWarning")  # of Trondheim
+@pytest.mark.filterwarnings("ignore::clifford_rand_nn.tables.encoded_rows.TableWarning")  # of Trondheim
 def test_a_table_model_comes_back_without_skops(table, monkeypatch):
     monkeypatch.setattr("clifford_rand.errors.available", lambda module: module != "skops")
     model, path = table

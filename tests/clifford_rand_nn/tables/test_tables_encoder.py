@@ -16,7 +16,7 @@ from clifford_rand_nn.tables.cells import numbers
 from clifford_rand_nn.tables.column_types import find_kinds
 from clifford_rand_nn.tables.dates import date_formats, moments
 from clifford_rand_nn.tables.encoded_rows import encode
-from clifford_rand_nn.tables.encoder_state import encoder_from_plain, encoder_to_plain
+from clifford_rand_nn.tables.encoder import encoder_from_plain, encoder_to_plain
 from support.clock import within
 
 pd = pytest.importorskip("pandas")

@@ -24,7 +24,7 @@ from clifford_rand_nn import (
 )
 from clifford_rand_nn.tables import TableEncoder, TableWarning, choose_task, read_frame, table_model
 from clifford_rand_nn.tables.encoded_rows import encode
-from clifford_rand_nn.tables.encoder_state import encoder_from_plain, encoder_to_plain
+from clifford_rand_nn.tables.encoder import encoder_from_plain, encoder_to_plain
 from clifford_rand_nn.tables.model import training_rows
 
 pd = pytest.importorskip("pandas")
