@@ -18,7 +18,7 @@ from clifford_rand_nn.cli.console import complain, note_ignored, say
 from clifford_rand_nn.cli.options import TableFormat
 from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.reporting.facts import Rows
-from clifford_rand_nn.shards.formats.readers import has_names
+from clifford_rand_nn.shards.readers import has_names
 from clifford_rand_nn.shards.source import Shards, shard_blocks
 from clifford_rand_nn.tables import TableEncoder, default_target, read_frame, read_table
 from clifford_rand_nn.tables.cells import without_marks

@@ -1,1 +1,1 @@
-"""Rows beyond memory: sums over shards, run by this process, Dask or torch, and what is trained by them."""
+"""Rows beyond memory: formats, sums over shards by this process, Dask or torch, and what is trained by them."""

@@ -19,8 +19,8 @@ from clifford_rand._checks import quantity
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cost import duration
 from clifford_rand_nn.row_sums import Engine, Part, PartWork, RowMap, RowSum, Sums
-from clifford_rand_nn.shards.formats.arrays import Stored
 from clifford_rand_nn.shards.source import Shard, Shards, shard_blocks, with_shards
+from clifford_rand_nn.shards.stored_arrays import Stored
 
 _TRIAL_ROWS = 2**16
 _PIECES = 16  # places among all rows from which those of the trial come

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.row_sums import Block, Part
-from clifford_rand_nn.shards.formats.arrays import UNREADABLE, Stored
-from clifford_rand_nn.shards.formats.readers import opened_shards
+from clifford_rand_nn.shards.readers import opened_shards
+from clifford_rand_nn.shards.stored_arrays import UNREADABLE, Stored
 
 _MOST_BYTES = 2**44  # of rows that are said to be there
 _PART_BYTES = 2**25  # of the rows of a part at most: a second of a pass

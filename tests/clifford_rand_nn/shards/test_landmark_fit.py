@@ -23,7 +23,7 @@ from clifford_rand_nn.kernel_network.training import choose_kernel
 from clifford_rand_nn.row_sums import Block, RowSum, Targets
 from clifford_rand_nn.shards import landmark_fit
 from clifford_rand_nn.shards.checkpoint import Checkpoint
-from clifford_rand_nn.shards.engines.local import LocalEngine
+from clifford_rand_nn.shards.local_engine import LocalEngine
 from clifford_rand_nn.shards.source import Shards
 from support.newton_path import logistic_path
 

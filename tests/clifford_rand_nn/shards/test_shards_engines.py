@@ -15,10 +15,10 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.row_sums import Need, Part, Targets, pairwise, runs
-from clifford_rand_nn.shards.engines.local import LocalEngine, as_engine
-from clifford_rand_nn.shards.engines.torch import TorchEngine
 from clifford_rand_nn.shards.gated_passes import Balance, Judge, Network, Patterns
+from clifford_rand_nn.shards.local_engine import LocalEngine, as_engine
 from clifford_rand_nn.shards.source import Shards
+from clifford_rand_nn.shards.torch_engine import TorchEngine
 from support.sums import Blocks, Columns, Deadly, Late, Moments, Positive, Where
 from support.torch_ranks import rank
 
@@ -55,7 +55,7 @@ def client():
 def impatient(monkeypatch):
     def set_seconds(**values):
         for name, value in values.items():
-            monkeypatch.setattr(f"clifford_rand_nn.shards.engines.dask_tasks.{name}", value)
+            monkeypatch.setattr(f"clifford_rand_nn.shards.dask_tasks.{name}", value)
 
     return set_seconds
 
@@ -150,13 +150,13 @@ def test_a_shard_that_a_worker_cannot_read_is_named(tmp_path, client, caplog):
 
 
 def test_workers_that_do_not_see_the_files_are_named(shards, client, monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.shards.engines.dask._files", lambda _: ["/nowhere/X-00000.npy"])
+    monkeypatch.setattr("clifford_rand_nn.shards.dask_engine._files", lambda _: ["/nowhere/X-00000.npy"])
     with pytest.raises(ArgumentError, match=r"readable by every worker\. Got inproc.*/nowhere/X-00000\.npy.*absolute"):
         as_engine(client, shards, "owner", None)
 
 
 def test_rows_of_this_process_are_not_sent_around(client, monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.shards.engines.dask._SENT", 1000)
+    monkeypatch.setattr("clifford_rand_nn.shards.dask_engine._SENT", 1000)
     small, large = (Shards([np.ones((n, 3))], [np.ones(n)]) for n in (20, 2000))
     assert as_engine(client, small, "owner", None).sum(Moments(SHIFT))[2] == 0 + 7 + 14
     with pytest.raises(ArgumentError, match="files that every worker can read"):

@@ -15,8 +15,8 @@ from scipy.sparse import csr_array
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import Shards
-from clifford_rand_nn.shards.formats.arrays import NpyFile, RawFile, ZarrArray, regrouped
 from clifford_rand_nn.shards.source import fingerprint, shard_blocks
+from clifford_rand_nn.shards.stored_arrays import NpyFile, RawFile, ZarrArray, regrouped
 
 rng = np.random.default_rng(20)
 X = rng.standard_normal((90, 4))

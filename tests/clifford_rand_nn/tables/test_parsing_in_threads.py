@@ -11,7 +11,7 @@ import pytest
 from clifford_rand import Algebra
 from clifford_rand._files import read_npz
 from clifford_rand._threads import ONE_PARSER
-from clifford_rand_nn.shards.formats.arrays import NpyFile
+from clifford_rand_nn.shards.stored_arrays import NpyFile
 
 
 @pytest.fixture

@@ -13,7 +13,10 @@ from fuzz.archives import archive_of, changed_json, members_of
 from fuzz.target import Target
 from support.damage import damaged_bytes
 
-COUNTED = ("clifford_rand_nn.shards.source", "clifford_rand_nn.shards.formats", "clifford_rand_nn.row_sums")
+COUNTED = (
+    *("clifford_rand_nn.shards.source", "clifford_rand_nn.shards.stored_arrays", "clifford_rand_nn.shards.parquet"),
+    *("clifford_rand_nn.shards.readers", "clifford_rand_nn.row_sums"),
+)
 _HEADS = [
     *b"<f8 >f8 <f4 <f2 <c16 |O <U9 <U0 |S0 |V8 <M8[s] |b1 True False True False (8,) () (( '".split(),
     *(b"(-1, 3)", b"(0, 3)", b"(8, 0)", b"(99999999999, 3)", b"(4, 6)", b"(8, 3, 1)"),

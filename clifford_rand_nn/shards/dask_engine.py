@@ -11,7 +11,7 @@ import numpy as np
 from clifford_rand._checks import describe, fail
 from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.row_sums import Engine, PartWork, RowMap, RowSum, Run, Sums, pairwise, runs
-from clifford_rand_nn.shards.engines.dask_tasks import (
+from clifford_rand_nn.shards.dask_tasks import (
     about_worker,
     connected,
     fold,

@@ -28,8 +28,8 @@ from clifford_rand_nn.row_sums import (
     part_map,
     part_sum,
 )
-from clifford_rand_nn.shards.formats.arrays import NpyFile, RawFile
 from clifford_rand_nn.shards.source import Shards, fingerprint, shard_blocks
+from clifford_rand_nn.shards.stored_arrays import NpyFile, RawFile
 
 _HELD = 2**26  # bytes of kept arrays in memory; all beyond goes to a scratch file, read once a pass
 _LEAST_ROWS = 64  # of a block, with little memory
@@ -149,12 +149,12 @@ def as_engine(engine: Any, shards: Shards, owner: str, max_memory: float | None 
             raise fail("engine", owner, "an engine of the same shards", describe(f"one of {engine.shards!r}"))
         return engine
     if isinstance(engine, str) and engine == "torch":
-        from clifford_rand_nn.shards.engines.torch import TorchEngine
+        from clifford_rand_nn.shards.torch_engine import TorchEngine
 
         return TorchEngine(shards, max_memory=max_memory)
     distributed: Any = sys.modules.get("distributed")  # whoever has a client has imported it
     if distributed is not None and isinstance(engine, distributed.Client):
-        from clifford_rand_nn.shards.engines.dask import DaskEngine
+        from clifford_rand_nn.shards.dask_engine import DaskEngine
 
         return DaskEngine(shards, engine, max_memory)
     raise fail("engine", owner, 'None, a distributed.Client, "torch" or an Engine', engine)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_path, describe, fail
 from clifford_rand.errors import require
-from clifford_rand_nn.shards.formats.arrays import (
+from clifford_rand_nn.shards.parquet import parquet_columns
+from clifford_rand_nn.shards.stored_arrays import (
     HeldArray,
     NpyFile,
     Stored,
@@ -20,7 +21,6 @@ from clifford_rand_nn.shards.formats.arrays import (
     mapped_file,
     open_zarr,
 )
-from clifford_rand_nn.shards.formats.parquet import parquet_columns
 
 _PURPOSE = {"extra": "shards", "purpose": "reading Dask arrays"}
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand._files import reading_parquet
 from clifford_rand.errors import require
-from clifford_rand_nn.shards.formats.arrays import Stored, regrouped
+from clifford_rand_nn.shards.stored_arrays import Stored, regrouped
 
 _BUFFER = 2**16  # bytes of a column that are read at once; without, all of a row group is
 _TABLES = "Columns of categories, dates and texts are encoded by clifford_rand_nn.table_model, in memory; or drop them."
