@@ -13,11 +13,11 @@ from .estimators.gated import GatedReLURegressor as GatedReLURegressor
 from .estimators.held_out import BetaScore as BetaScore
 from .estimators.lasso import CrossProductLassoClassifier as CrossProductLassoClassifier
 from .estimators.lasso import CrossProductLassoRegressor as CrossProductLassoRegressor
-from .estimators.network.classifier import ConvexNetworkClassifier as ConvexNetworkClassifier
-from .estimators.network.regressor import ConvexNetworkRegressor as ConvexNetworkRegressor
-from .estimators.network.sparse_network import NeuronScore as NeuronScore
+from .estimators.network_classifier import ConvexNetworkClassifier as ConvexNetworkClassifier
+from .estimators.network_regressor import ConvexNetworkRegressor as ConvexNetworkRegressor
 from .estimators.relu import ConvexReLUClassifier as ConvexReLUClassifier
 from .estimators.relu import ConvexReLURegressor as ConvexReLURegressor
+from .estimators.sparse_network import NeuronScore as NeuronScore
 from .explanation.model_summary import explain as explain
 from .export.pipelines import export_onnx as export_onnx
 from .export.pipelines import export_source as export_source

@@ -9,8 +9,8 @@ from clifford_rand_nn.cli.fit_options import FiniteModel, ModelChoice, as_beta, 
 from clifford_rand_nn.datafits.registry import LOSSES, has_delta, loss_names
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
-from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
-from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
+from clifford_rand_nn.estimators.network_classifier import ConvexNetworkClassifier
+from clifford_rand_nn.estimators.network_regressor import ConvexNetworkRegressor
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
 from clifford_rand_nn.gates.sampling import METHODS
 

@@ -31,7 +31,7 @@ from clifford_rand_nn.cli.tables import (
     training_shards,
 )
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
-from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
+from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.gates.subsets import count_subsets
 from clifford_rand_nn.model_file import save_model
 from clifford_rand_nn.reporting.collect import collect_facts

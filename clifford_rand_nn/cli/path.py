@@ -15,8 +15,8 @@ from clifford_rand_nn.cli.console import INTERRUPTED, PICTURES, check_out, compl
 from clifford_rand_nn.cli.options import PathData, PathModel, PathOutput, TableFormat
 from clifford_rand_nn.cli.tables import Reading, choose_target, read_other, read_training
 from clifford_rand_nn.datafits.registry import encode_labels
-from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
-from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
+from clifford_rand_nn.estimators.network_classifier import ConvexNetworkClassifier
+from clifford_rand_nn.estimators.network_regressor import ConvexNetworkRegressor
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.regularization_path import RegularizationPath, gated_path
 from clifford_rand_nn.relu_paths import lasso_path, relu_path

@@ -13,8 +13,8 @@ from clifford_rand_nn.datafits.registry import as_loss, encode_labels, encode_ma
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, encoded, network_of, places_of
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.folds import group_numbers
-from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
-from clifford_rand_nn.estimators.network.unique_rows import Data, UniqueRows
+from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
+from clifford_rand_nn.estimators.unique_rows import Data, UniqueRows
 from clifford_rand_nn.kernel_network.candidates import kernel_parameters
 from clifford_rand_nn.kernel_network.landmark_span import spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut

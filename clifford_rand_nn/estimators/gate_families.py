@@ -19,7 +19,7 @@ from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardization
-from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.kernel_newton import KernelNewton
 
 _WHEN_CHOSEN = 0.15  # share of max_time for the enumeration where beta is selected
 _OF_GATES = ("coef_", "gate_intercept_", "gates_", "patterns_")  # attributes of fits with a list of gates

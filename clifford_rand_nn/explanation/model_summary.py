@@ -9,7 +9,7 @@ from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import TextShown, as_table, short_repr
 from clifford_rand_nn._words import printable_lines
-from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
+from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.estimators.parameters import drawn_state
 from clifford_rand_nn.explanation.context import Context
 from clifford_rand_nn.explanation.importance import ColumnImportance, error_measure, importances

@@ -16,7 +16,7 @@ from clifford_rand._typing import Array
 from clifford_rand.errors import require
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.cv import BetaCV
-from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
+from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.estimators.rows import new_rows, refused_by_scikit_learn
 from clifford_rand_nn.export.preprocessing import ColumnMap, column_effect
 

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import GatedClaim, NetworkClaim
-from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
+from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.kernel_network.network import KernelNetwork, kernel_slopes, step_parts
 from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.networks import TwoLayerNetwork

@@ -24,7 +24,7 @@ from scipy.linalg.lapack import dpotri, spotri
 from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.problems.duality import shrinkage
-from clifford_rand_nn.solvers.kernel.gram import KernelSystem
+from clifford_rand_nn.solvers.gate_kernel import KernelSystem
 
 _TILE = 64  # rows whose columns are formed at once
 _MOST = 0.5  # of the first shift that the second may be; beyond, the expansion tells little

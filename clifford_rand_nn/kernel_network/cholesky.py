@@ -22,7 +22,7 @@ _FLOOR = 1e-9  # of the trace of the kernel matrix: below this n·beta near-dupl
 _SINGLE = 1e-7
 _RANGE = 1e-12, 1e12  # of numbers in single precision, whose squares and products are in its range, too
 # Largest diagonal entry of K over the least of the penalty's that is factorized in single precision, as in
-# `clifford_rand_nn.solvers.kernel.gram`: round-off is refined in double precision.
+# `clifford_rand_nn.solvers.gate_kernel`: round-off is refined in double precision.
 MOST_SINGLE = 1e4
 _STRIP = 512
 _JUDGED = 2000  # rows whose leave-one-out compares betas

@@ -16,8 +16,8 @@ from clifford_rand_nn.kernel_network.kernel_functions import SAME, add_column_ke
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.problems.duality import DualBound, bound_with_square, relative_gap
 from clifford_rand_nn.solvers.base import Limits, Result, check_memory
-from clifford_rand_nn.solvers.kernel.gram import SummedKernel
-from clifford_rand_nn.solvers.kernel.newton import NewtonStep, State
+from clifford_rand_nn.solvers.gate_kernel import SummedKernel
+from clifford_rand_nn.solvers.kernel_newton import NewtonStep, State
 from clifford_rand_nn.solvers.stopping import Watch
 
 _ADVICE = "try a larger tol"

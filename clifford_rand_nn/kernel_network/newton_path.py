@@ -19,7 +19,7 @@ from clifford_rand_nn.kernel_network.cholesky import spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
 from clifford_rand_nn.kernel_network.metric_selection import Fold
 from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Limits, Status
-from clifford_rand_nn.solvers.kernel.newton import State
+from clifford_rand_nn.solvers.kernel_newton import State
 from clifford_rand_nn.solvers.stopping import Watch, unless_interrupted
 
 _PATH_OWNER = "NewtonPath"

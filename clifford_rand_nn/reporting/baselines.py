@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_limits
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.estimators.folds import LATER_BLOCKS, later_blocks, order_numbers
-from clifford_rand_nn.estimators.network.base import settled
-from clifford_rand_nn.estimators.network.unique_rows import shares
+from clifford_rand_nn.estimators.network_base import settled
+from clifford_rand_nn.estimators.unique_rows import shares
 from clifford_rand_nn.explanation.importance import error_measure, permutation_losses, prediction_error
 from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.scores import LEAST_PROBABILITY

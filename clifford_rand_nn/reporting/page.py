@@ -20,7 +20,7 @@ from clifford_rand_nn._words import joined, printable_lines
 from clifford_rand_nn.displays.calibration import CalibrationDisplay, LearningCurveDisplay, with_part
 from clifford_rand_nn.displays.path import RegularizationPathDisplay
 from clifford_rand_nn.displays.training import CertificateDisplay, ConvergenceDisplay
-from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
+from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.reporting.baselines import Influence, find_influence
 from clifford_rand_nn.reporting.distributions import LISTED, MOST_COLUMNS, MOST_PAIRED, MOST_ROWS, STRONG
 from clifford_rand_nn.reporting.facts import Comparison, Facts, Rows

@@ -6,7 +6,7 @@ from typing import Any
 
 from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
-from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
+from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.kernel_network.metric_selection import Trial
 from clifford_rand_nn.kernel_network.target_transform import TargetTransform
 from clifford_rand_nn.networks import TwoLayerNetwork

@@ -10,10 +10,10 @@ from clifford_rand_nn._records import Arrays, agree, checked, number, plain, rec
 from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.datafits.registry import as_loss
-from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
-from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
-from clifford_rand_nn.estimators.network.sparse_network import NeuronScore
-from clifford_rand_nn.estimators.network.unique_rows import MultilabelCalibration
+from clifford_rand_nn.estimators.network_classifier import ConvexNetworkClassifier
+from clifford_rand_nn.estimators.network_regressor import ConvexNetworkRegressor
+from clifford_rand_nn.estimators.sparse_network import NeuronScore
+from clifford_rand_nn.estimators.unique_rows import MultilabelCalibration
 from clifford_rand_nn.kernel_network.candidates import Candidate
 from clifford_rand_nn.kernel_network.intervals import Intervals
 from clifford_rand_nn.kernel_network.metric_selection import MetricSelection

@@ -14,10 +14,10 @@ from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReL
 from clifford_rand_nn.solvers.base import Limits, Result, Status, is_stuck, with_status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
-from clifford_rand_nn.solvers.gram.design import GatedDesign
-from clifford_rand_nn.solvers.gram.newton import GramNewton
-from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
-from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.gram_design import GatedDesign
+from clifford_rand_nn.solvers.gram_newton import GramNewton
+from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.kernel_newton import KernelNewton
 from clifford_rand_nn.solvers.stopping import handed_over
 from clifford_rand_nn.sparse_rows import row_squares
 

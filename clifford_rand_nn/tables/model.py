@@ -259,8 +259,8 @@ def table_model(
     >>> bool(table_model(walk, "level", order="day")[-1].loo_score_ < 0.5)
     True
     """
-    from clifford_rand_nn.estimators.network.classifier import ConvexNetworkClassifier
-    from clifford_rand_nn.estimators.network.regressor import ConvexNetworkRegressor
+    from clifford_rand_nn.estimators.network_classifier import ConvexNetworkClassifier
+    from clifford_rand_nn.estimators.network_regressor import ConvexNetworkRegressor
 
     encoder = TableEncoder() if encoder is None else encoder
     if not isinstance(encoder, TableEncoder):

@@ -20,7 +20,7 @@ from clifford_rand_nn import BetaCV, GatedReLURegressor, gated_path, sample_gate
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.solvers.dispatch import AutoSolver, estimate_fista, estimate_kernel
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
 
 _WORST = 3.0  # what a wrong choice may cost
 _PROBLEMS = [  # n, d, P, beta/beta_max, loss

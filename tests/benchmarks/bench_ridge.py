@@ -17,8 +17,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from timing import least, machine, options, seconds, timed
 
 from clifford_rand_nn.problems.gated import GatedRidgeProblem
-from clifford_rand_nn.solvers.kernel.gram import SummedKernel
-from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.gate_kernel import SummedKernel
+from clifford_rand_nn.solvers.kernel_newton import KernelNewton
 
 _SHARE = 1e-4  # of beta_max: where networks of text-like rows are at their best
 _COLUMNS = 2**31  # bytes

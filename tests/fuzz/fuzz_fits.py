@@ -35,8 +35,8 @@ from clifford_rand_nn import ConvexReLURegressor, CrossProductLassoRegressor, ac
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
-from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
-from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.kernel_newton import KernelNewton
 
 LOSSES = ["squared", "huber", "logistic", "squared_hinge", "softmax"]
 SOLVERS = {

@@ -13,8 +13,8 @@ from clifford_rand_nn.networks import gated_predictions
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.dispatch import AutoSolver
-from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
-from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.kernel_newton import KernelNewton
 from examples.paper.methods.base import Array, Labels, Model, Snapshot, SteppedMethod
 
 __all__ = ["ConvexGated", "GatedModel"]

@@ -20,7 +20,7 @@ def solve_ours(X, y, D, beta, tol, loss="squared", bias=False, solver="auto", ma
     from clifford_rand_nn.problems.gated import GatedReLUProblem
     from clifford_rand_nn.solvers.dispatch import AutoSolver
     from clifford_rand_nn.solvers.fista import Fista
-    from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+    from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
 
     solvers = {
         "auto": lambda: AutoSolver(tol=tol, max_time=max_time, max_iter=10**6),

@@ -175,7 +175,7 @@ def law_of(model):
 @pytest.mark.slow
 def test_gates_that_time_leaves_unlearned_are_not_called_learned(monkeypatch):
     """Rows held out were for two rounds, but the logistic loss on them took too long: plain gates by leave-one-out."""
-    path = "clifford_rand_nn.estimators.network.base.choose_by_holdout"
+    path = "clifford_rand_nn.estimators.network_base.choose_by_holdout"
     rows = np.random.default_rng(0).uniform(-1, 1, (120, 6))
     labels = np.sin(3 * rows[:, 0]) + rows[:, 1] > 0
     model = ConvexNetworkClassifier(loss="logistic").fit(rows, labels)

@@ -21,14 +21,14 @@ from clifford_rand_nn import (
     refine_gates,
     relu_path,
 )
+from clifford_rand_nn.estimators import network_sharded as network_shards
 from clifford_rand_nn.estimators import sharded as gated_shards
+from clifford_rand_nn.estimators import sparse_network
 from clifford_rand_nn.estimators.folds import PipelinePrefix
-from clifford_rand_nn.estimators.network import sharded as network_shards
-from clifford_rand_nn.estimators.network import sparse_network
-from clifford_rand_nn.estimators.network.unique_rows import UniqueRows
+from clifford_rand_nn.estimators.unique_rows import UniqueRows
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.kernel_newton import KernelNewton
 from clifford_rand_nn.solvers.lasso.path_following import homotopy
 from clifford_rand_nn.solvers.stopping import BestIterate, Interrupts, handed_over, held, raise_held
 from support.ctrl_c import traced

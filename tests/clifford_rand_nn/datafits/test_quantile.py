@@ -16,7 +16,7 @@ from clifford_rand_nn.scores import d_squared
 from clifford_rand_nn.solvers.base import Limits
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.kernel_newton import KernelNewton
 
 _LEVELS = (0.05, 0.5, 0.9)
 

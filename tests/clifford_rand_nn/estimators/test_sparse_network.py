@@ -190,7 +190,7 @@ def test_where_time_is_over_the_network_is_the_one_that_the_path_came_to(gates):
 @pytest.mark.slow
 @pytest.mark.parametrize("gates", GATES)
 def test_more_rows_than_are_searched(gates, monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.estimators.network.sparse_network._JUDGED", 60)
+    monkeypatch.setattr("clifford_rand_nn.estimators.sparse_network._JUDGED", 60)
     X, y = make_friedman1(150, noise=1.0, random_state=0)
     model = ConvexNetworkRegressor(gates=gates, n_neurons=12).fit(X, y)
     assert model.certificate_.verify(X, y).relative_gap < 2e-6

@@ -7,7 +7,7 @@ import pytest
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
 from clifford_rand_nn.datafits.registry import make_datafit
-from clifford_rand_nn.estimators.network.unique_rows import Data, LabeledRows, UniqueRows
+from clifford_rand_nn.estimators.unique_rows import Data, LabeledRows, UniqueRows
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import Duplicates, LeaveOneOut

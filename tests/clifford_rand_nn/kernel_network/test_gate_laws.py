@@ -8,7 +8,7 @@ from clifford_rand import cross_many
 from clifford_rand_nn import sample_gates
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.problems.gated import GatedRidgeProblem
-from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.kernel_newton import KernelNewton
 
 
 def shares(on):

@@ -6,13 +6,13 @@ import pytest
 from clifford_rand import ArgumentError
 from clifford_rand_nn import activation_patterns, sample_gates
 from clifford_rand_nn.problems.gated import GatedReLUProblem
+from clifford_rand_nn.solvers import kernel_central_path as module
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.kernel import central_path as module
-from clifford_rand_nn.solvers.kernel.central_path import KernelPath
-from clifford_rand_nn.solvers.kernel.gram import GatedKernel, KernelSystem
-from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.gate_kernel import GatedKernel, KernelSystem
+from clifford_rand_nn.solvers.kernel_central_path import KernelPath
+from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.predictor_corrector import DualTerms
 from support.pairwise import pairwise
 from support.problems import LOSSES, REAL_LOSSES, delta_of, make, targets
@@ -324,7 +324,7 @@ def test_a_falling_radius_keeps_what_was_feasible_and_every_prediction():
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_steps_in_single_precision_end_where_the_others_do(monkeypatch, loss):
-    monkeypatch.setattr("clifford_rand_nn.solvers.kernel.central_path.MANY_ROWS", 1)
+    monkeypatch.setattr("clifford_rand_nn.solvers.kernel_central_path.MANY_ROWS", 1)
     problem = make(loss, n=60, d=4, m=8, beta=0.003)
     result = KernelInteriorPoint(tol=1e-9).solve(problem)
     assert result.status == "optimal"

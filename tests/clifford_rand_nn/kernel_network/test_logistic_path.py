@@ -12,7 +12,7 @@ from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network import approximate_leave_one_out as left_out_module
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
 from clifford_rand_nn.kernel_network.newton_path import seconds
-from clifford_rand_nn.solvers.kernel import newton
+from clifford_rand_nn.solvers import kernel_newton
 from support.newton_path import logistic_path
 
 
@@ -205,7 +205,7 @@ def test_steps_in_single_precision_lead_to_the_same_fit(monkeypatch):
     K, y, _ = _rows(n=80)
     betas = np.geomspace(1, 1e-4, 5)
     double = logistic_path(K, y, None, betas)
-    monkeypatch.setattr(newton, "MANY_ROWS", 1)
+    monkeypatch.setattr(kernel_newton, "MANY_ROWS", 1)
     for a, b in zip(logistic_path(K, y, None, betas), double, strict=True):
         assert a.relative_gap <= 1e-6
         np.testing.assert_allclose(a.leave_one_out, b.leave_one_out, rtol=2e-3, atol=2e-3)

@@ -571,8 +571,8 @@ def test_copies_are_weights_for_the_logistic_loss():
 
 
 def test_the_logistic_loss_knows_its_limits(monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.estimators.network.classifier.DECOMPOSED", 100)
-    monkeypatch.setattr("clifford_rand_nn.estimators.network.base.train", None)  # it is refused before any work
+    monkeypatch.setattr("clifford_rand_nn.estimators.network_classifier.DECOMPOSED", 100)
+    monkeypatch.setattr("clifford_rand_nn.estimators.network_base.train", None)  # it is refused before any work
     with pytest.raises(ArgumentError, match="more than 100 unique rows"):
         clone(LOGISTIC).fit(*load_iris(return_X_y=True))
 

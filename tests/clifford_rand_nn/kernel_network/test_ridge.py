@@ -21,9 +21,9 @@ from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.kernel.gram import SummedKernel
-from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
-from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.gate_kernel import SummedKernel
+from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.kernel_newton import KernelNewton
 
 
 def _made(loss, n=30, d=4, P=5, C=1, seed=0, **options):

@@ -8,7 +8,7 @@ from clifford_rand import ArgumentError
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.problems.penalties import GroupL2
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.kernel_newton import KernelNewton
 from support.pairwise import pairwise
 from support.problems import LOSSES, make
 

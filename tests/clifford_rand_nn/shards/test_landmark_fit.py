@@ -334,7 +334,7 @@ def test_ctrl_c_leaves_the_best_network_so_far(loss, place, monkeypatch):
 
 
 def test_ctrl_c_in_the_first_pass_leaves_nothing(monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.estimators.network.sharded.scan", lambda *_: signal.raise_signal(2))
+    monkeypatch.setattr("clifford_rand_nn.estimators.network_sharded.scan", lambda *_: signal.raise_signal(2))
     with pytest.raises(KeyboardInterrupt):
         network("squared").fit(SHARDS)
 

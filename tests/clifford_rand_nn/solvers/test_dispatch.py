@@ -15,8 +15,8 @@ from clifford_rand_nn.solvers.base import Limits, is_stuck
 from clifford_rand_nn.solvers.dispatch import AutoSolver, estimate_fista, estimate_kernel
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
-from clifford_rand_nn.solvers.gram.newton import GramNewton
-from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.gram_newton import GramNewton
+from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.stopping import Watch
 from support.pairwise import pairwise
 from support.problems import LOSSES, make
@@ -103,7 +103,7 @@ def test_first_order_goes_on_where_the_kernel_ends_by_rounding(monkeypatch):
     def jammed(self, gap, floor):
         return 0.0
 
-    monkeypatch.setattr("clifford_rand_nn.solvers.kernel.central_path.KernelPath.step", jammed)
+    monkeypatch.setattr("clifford_rand_nn.solvers.kernel_central_path.KernelPath.step", jammed)
     problem.penalty.beta = 0.05 * problem.beta_max()  # from the null network the path is not followed as far as that
     alone = KernelInteriorPoint().solve(problem)
     assert "by rounding" in alone.message

@@ -7,12 +7,12 @@ from scipy.optimize import nnls
 from clifford_rand_nn import activation_patterns, sample_gates
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 from clifford_rand_nn.solvers import gate_weights as module
+from clifford_rand_nn.solvers.gate_kernel import GatedKernel, KernelSystem
 from clifford_rand_nn.solvers.gate_weights import GramWeights, KernelWeights, Sizes, bounded_quadratic, predicted
-from clifford_rand_nn.solvers.gram.design import GatedDesign
-from clifford_rand_nn.solvers.gram.newton import GramNewton
-from clifford_rand_nn.solvers.gram.smooth import QuadraticSum
-from clifford_rand_nn.solvers.kernel.gram import GatedKernel, KernelSystem
-from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.gram_design import GatedDesign
+from clifford_rand_nn.solvers.gram_newton import GramNewton
+from clifford_rand_nn.solvers.gram_smooth import QuadraticSum
+from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
 from support.problems import FLAGS
 
 TOL = 1e-7
@@ -185,7 +185,7 @@ def test_near_beta_max_the_path_is_followed_from_the_null_network(share, bias, m
     assert followed.status == "optimal"
     assert kernel[0].last is not None
     assert followed.n_iter <= 6
-    monkeypatch.setattr("clifford_rand_nn.solvers.kernel.interior_point._NEAR", 2.0)
+    monkeypatch.setattr("clifford_rand_nn.solvers.kernel_interior_point._NEAR", 2.0)
     central = KernelInteriorPoint(tol=TOL).solve(problem, None, other)
     assert other[0].last is None
     assert followed.objective == pytest.approx(central.objective, rel=2 * TOL)

@@ -11,12 +11,12 @@ from clifford_rand_nn.problems.duality import shrinkage
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.gram.design import GatedDesign
-from clifford_rand_nn.solvers.gram.newton import GramNewton, _Run
-from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum
-from clifford_rand_nn.solvers.gram.system import Norms, Preconditioner, Squares
-from clifford_rand_nn.solvers.kernel.interior_point import KernelInteriorPoint
-from clifford_rand_nn.solvers.kernel.newton import KernelNewton
+from clifford_rand_nn.solvers.gram_design import GatedDesign
+from clifford_rand_nn.solvers.gram_newton import GramNewton, _Run
+from clifford_rand_nn.solvers.gram_smooth import QuadraticSum, RowSum
+from clifford_rand_nn.solvers.gram_system import Norms, Preconditioner, Squares
+from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
+from clifford_rand_nn.solvers.kernel_newton import KernelNewton
 from support.pairwise import pairwise
 from support.problems import LOSSES, targets
 
@@ -151,7 +151,7 @@ def test_a_start_of_another_solver_is_gone_on_from():
 def test_columns_that_are_not_kept_give_the_same(monkeypatch):
     problem = problem_of("norms", "softmax", 0.05, n=600)
     kept = GramNewton(tol=1e-7).solve(problem)
-    monkeypatch.setattr("clifford_rand_nn.solvers.gram.newton._KEPT", 0.0)
+    monkeypatch.setattr("clifford_rand_nn.solvers.gram_newton._KEPT", 0.0)
     again = GramNewton(tol=1e-7).solve(problem)
     assert again.n_iter == kept.n_iter
     assert again.objective == pytest.approx(kept.objective, rel=1e-9)

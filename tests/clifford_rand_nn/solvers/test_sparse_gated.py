@@ -15,7 +15,7 @@ from clifford_rand_nn.problems.coordinates import CsrRows
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.gram.newton import GramNewton
+from clifford_rand_nn.solvers.gram_newton import GramNewton
 from support.pairwise import pairwise
 
 RNG = np.random.default_rng(0)

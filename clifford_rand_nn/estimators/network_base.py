@@ -25,15 +25,7 @@ from clifford_rand_nn.cost import Estimate
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import split_weights
 from clifford_rand_nn.estimators.folds import group_numbers, later_blocks, order_numbers
-from clifford_rand_nn.estimators.network.sharded import NetworkFit, network_result
-from clifford_rand_nn.estimators.network.sparse_network import (
-    NeuronScore,
-    Proved,
-    SparseNetworkChoices,
-    TrainedSparseNetwork,
-    train_sparse_network,
-)
-from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut, UniqueRows
+from clifford_rand_nn.estimators.network_sharded import NetworkFit, network_result
 from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.estimators.rows import (
     by_blocks,
@@ -42,7 +34,15 @@ from clifford_rand_nn.estimators.rows import (
     new_rows,
     training_data,
 )
+from clifford_rand_nn.estimators.sparse_network import (
+    NeuronScore,
+    Proved,
+    SparseNetworkChoices,
+    TrainedSparseNetwork,
+    train_sparse_network,
+)
 from clifford_rand_nn.estimators.targets import NetworkProgram
+from clifford_rand_nn.estimators.unique_rows import Data, LeftOut, UniqueRows
 from clifford_rand_nn.export.program import Value
 from clifford_rand_nn.kernel_network.candidates import Compared
 from clifford_rand_nn.kernel_network.cost import network_costs

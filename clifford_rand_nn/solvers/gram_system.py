@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dpotrf, spotrf
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import shrinkage
-from clifford_rand_nn.solvers.gram.design import GatedDesign
+from clifford_rand_nn.solvers.gram_design import GatedDesign
 
 # The mean product of weight and slack falls to this share after a good step, stays after one to where a slope is more
 # than so many times its bound, and rises after one below this length: 13 % fewer steps than where it always falls.

@@ -10,7 +10,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.gated import GatedProblem, GatedReLUProblem, GatedRidgeProblem
-from clifford_rand_nn.solvers.gram.design import GatedDesign
+from clifford_rand_nn.solvers.gram_design import GatedDesign
 
 _LEAST = 0.03  # of the mean weight of a row in a preconditioner: rows below it are left out
 _PRODUCT = 10.8  # a product takes the time of so many multiplications by the Gram matrix for a row, column and output

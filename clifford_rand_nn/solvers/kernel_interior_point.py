@@ -11,9 +11,9 @@ from scipy.sparse import issparse
 from clifford_rand._threads import ONE_BLAS_THREAD, ONE_NUMPY_THREAD
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.gate_kernel import MANY_ROWS, GatedKernel
 from clifford_rand_nn.solvers.gate_weights import KernelWeights
-from clifford_rand_nn.solvers.kernel.central_path import KernelPath
-from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, GatedKernel
+from clifford_rand_nn.solvers.kernel_central_path import KernelPath
 from clifford_rand_nn.solvers.predictor_corrector import DualTerms
 from clifford_rand_nn.solvers.stopping import Watch, handed_over
 

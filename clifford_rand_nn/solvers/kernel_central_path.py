@@ -9,7 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
 from clifford_rand_nn.solvers.complementarity import Box, longest_step
-from clifford_rand_nn.solvers.kernel.gram import MANY_ROWS, GatedKernel, KernelSystem
+from clifford_rand_nn.solvers.gate_kernel import MANY_ROWS, GatedKernel, KernelSystem
 from clifford_rand_nn.solvers.predictor_corrector import BOUNDARY, SPARE, DualTerms, predictor_corrector
 
 _INSIDE = 0.05  # a starting point keeps this share of the way from the boundary of a bounded domain

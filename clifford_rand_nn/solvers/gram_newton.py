@@ -13,9 +13,9 @@ from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedRid
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.conjugate_gradient import conjugate_gradient
 from clifford_rand_nn.solvers.gate_weights import GramWeights, Sizes, predicted
-from clifford_rand_nn.solvers.gram.design import GatedDesign
-from clifford_rand_nn.solvers.gram.smooth import QuadraticSum, RowSum, dual_without_rows, lower_bound, penalty_value
-from clifford_rand_nn.solvers.gram.system import (
+from clifford_rand_nn.solvers.gram_design import GatedDesign
+from clifford_rand_nn.solvers.gram_smooth import QuadraticSum, RowSum, dual_without_rows, lower_bound, penalty_value
+from clifford_rand_nn.solvers.gram_system import (
     Linearized,
     Norms,
     Preconditioner,

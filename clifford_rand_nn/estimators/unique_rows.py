@@ -10,7 +10,7 @@ from scipy.sparse import hstack, issparse
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.values import proved
-from clifford_rand_nn.estimators.network.sparse_network import Proved
+from clifford_rand_nn.estimators.sparse_network import Proved
 from clifford_rand_nn.export.program import Value, beside, constant
 from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
 from clifford_rand_nn.kernel_network.candidates import Compared, Problem, is_constant, level

@@ -17,10 +17,10 @@ from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.poisson_quantile import Poisson, Quantile, SmoothQuantile
 from clifford_rand_nn.datafits.registry import check_outputs
-from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
-from clifford_rand_nn.estimators.network.unique_rows import Data, LeftOut, UniqueRows
+from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.estimators.rows import by_blocks, training_data
 from clifford_rand_nn.estimators.targets import network_program, regressor_program
+from clifford_rand_nn.estimators.unique_rows import Data, LeftOut, UniqueRows
 from clifford_rand_nn.export.program import Program, apply
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.kernel_network.newton_path import STEPS, refit, seconds

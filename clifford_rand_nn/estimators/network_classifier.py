@@ -15,8 +15,10 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.datafits.registry import encode_labels, encode_marks
-from clifford_rand_nn.estimators.network.base import BaseConvexNetwork
-from clifford_rand_nn.estimators.network.unique_rows import (
+from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
+from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
+from clifford_rand_nn.estimators.targets import classifier_program, labels_program, network_program
+from clifford_rand_nn.estimators.unique_rows import (
     Data,
     LabeledRows,
     LeftOut,
@@ -24,8 +26,6 @@ from clifford_rand_nn.estimators.network.unique_rows import (
     calibration_of,
     calibration_of_each,
 )
-from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
-from clifford_rand_nn.estimators.targets import classifier_program, labels_program, network_program
 from clifford_rand_nn.export.program import Program, apply, constant, log_softmax
 from clifford_rand_nn.kernel_network.calibration import Calibration
 from clifford_rand_nn.kernel_network.candidates import Compared

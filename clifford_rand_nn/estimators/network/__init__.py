@@ -1,1 +1,0 @@
-"""The tuning-free network as scikit-learn estimators."""

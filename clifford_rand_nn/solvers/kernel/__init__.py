@@ -1,1 +1,0 @@
-"""The gated problem through its kernel FFᵀ = (XXᵀ)∘(DDᵀ): order n, whatever the number of weights."""
