@@ -20,12 +20,13 @@ from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand.compiler.decorator import compiled, has_compiler
 
-# Projections. At d = 2, n = 160 one takes 0.2 ms as it is, 0.04 by SciPy and 0.02 ms compiled; compiling takes 8 s,
-# once on a machine, and loading 0.5 s.
-_INTERPRETED_UP_TO = 2000
-_COMPILED_UP_TO = 24  # columns without an offset; beyond, SciPy's updates of a factorization are faster: twice at 65
+# Numbers of X that projections have read. At d = 2, n = 160 a projection takes 1.3 ms as it is, 0.08 by SciPy and
+# 0.006 ms compiled; compiling takes 2 s, once on a machine, and loading 0.5 s.
+_INTERPRETED_UP_TO = 100_000
+_COMPILED_UP_TO = 60  # columns without an offset; beyond, SciPy's updates of a factorization are faster: 3 times at 120
 _LEAST_PROJECTIONS = 64  # of a thread
 _TOL = 1e-12  # violation of a constraint relative to its terms; least squares of a few rows leave some 1e-15
+_DEPENDENT = 1e-14  # distance of a column from the span of those before it, relative to the first one's length
 _STEPS = 10  # least-squares problems for each row and dimension; random data takes fewer than 3 d
 _ON_PLANE = 1e-9  # of |x|_max |v|_1: active rows of a residual that is more than rounding are within some 1e-13
 _LP_TOL = 1e-10  # the least that HiGHS takes
@@ -47,52 +48,66 @@ def project_on_cones(
     steps ended; and ``active`` (Q, d + 1), the rows on the hyperplane, -1 where there are fewer; with bias the first is
     the row m. No pattern may lack a row that it needs: with c > 0 one that is off, with c < 0 one that is on.
     """
+    # loops over scalars alone: with expressions of arrays Numba takes 8 s
     n, d = X.shape
-    lengths = np.sqrt((X * X).sum(axis=1))
-    rows = np.zeros(d + 2, dtype=np.int64)
-    weight, new = np.zeros(d + 2), np.zeros(d + 2)
-    M = np.zeros((d + 2, d))
-    blocked = np.zeros(n, dtype=np.bool_)
+    rows, blocked = np.zeros(d + 2, dtype=np.int64), np.zeros(n, dtype=np.bool_)
+    weight, new, lengths = np.zeros(d + 2), np.zeros(d + 2), np.zeros(n)
+    M, h, u = np.zeros((d, d + 2)), np.zeros(d), np.zeros(d)
+    for i in range(n):
+        for j in range(d):
+            lengths[i] += X[i, j] * X[i, j]
+        lengths[i] = np.sqrt(lengths[i])
     for problem in range(len(goals)):
-        sign = np.where(on[pattern[problem]], 1.0, -1.0)
-        goal, share = goals[problem, :d].copy(), goals[problem, d]
-        k, fixed = 0, 0
+        on_row, share = on[pattern[problem]], goals[problem, d]
+        k, fixed, scale = 0, 0, np.inf
         if bias:  # start from the best single row
-            # with all weight on row i, λ_i = |c| of the side that c needs, the residual is g - c x_i
-            start = goal - share * X
-            distance = (start * start).sum(axis=1)
-            rows[0] = np.argmin(np.where(share * sign <= 0, distance, np.inf))
+            for i in range(n):
+                if share == 0 or on_row[i] == (share < 0):
+                    # with all weight on row i, λ_i = |c| of the side that c needs, the residual is g - c x_i
+                    distance = 0.0
+                    for j in range(d):
+                        distance += (goals[problem, j] - share * X[i, j]) ** 2
+                    if distance < scale:
+                        rows[0], scale = i, distance
             weight[0] = abs(share)
             k, fixed = 1, 1
-            scale = np.sqrt(distance[rows[0]])
         else:
-            scale = np.sqrt((goal * goal).sum())
-        blocked[:] = False
+            scale = 0.0
+            for j in range(d):
+                scale += goals[problem, j] ** 2
+        scale = np.sqrt(scale)
+        for j in range(d):
+            u[j] = goals[problem, j]
+        for i in range(n):
+            blocked[i] = False
         added = False
-        u = goal
         # the first `fixed` active rows are m, of weight |c|; invariant: all weights are ≥ 0
         for _ in range(int(_STEPS * (n + d))):
             # λ of the active rows: min ||h + Σ λ_j s_j (x_j - x_m)||², h = g - c x_m
-            if bias:
-                base = X[rows[0]]
-                h = goal - share * base
-            else:
-                base = np.zeros(d)
-                h = goal
             free = k - fixed
-            for j in range(free):
-                i = rows[fixed + j]
-                # columns s_j (x_j - x_m) of the least squares problem
-                M[j] = sign[i] * (X[i] - base)
+            for i in range(d):
+                base = X[rows[0], i] if bias else 0.0
+                h[i] = goals[problem, i] - share * base if bias else goals[problem, i]
+                for j in range(free):
+                    # columns s_j (x_j - x_m) of the least squares problem
+                    M[i, j] = (X[rows[fixed + j], i] - base) * (1.0 if on_row[rows[fixed + j]] else -1.0)
             total = 0.0
             if free > 0:
-                solution = np.linalg.lstsq(np.ascontiguousarray(M[:free].T), -h, -1.0)[0]
-                for j in range(free):
-                    new[fixed + j] = solution[j]
-                    total += sign[rows[fixed + j]] * solution[j]
+                # M = Q R, and R λ = -Q^T h from below; a column in the span of those before it gets weight 0
+                Q, R = np.linalg.qr(M[:, :free].copy())
+                for j in range(free - 1, -1, -1):
+                    value = 0.0
+                    if j < d and abs(R[j, j]) > _DEPENDENT * abs(R[0, 0]):
+                        for i in range(d):
+                            value -= Q[i, j] * h[i]
+                        for i in range(j + 1, free):
+                            value -= R[j, i] * new[fixed + i]
+                        value /= R[j, j]
+                    new[fixed + j] = value
+                    total += value if on_row[rows[fixed + j]] else -value
             if bias:
                 # the equation Σ s_i λ_i = -c gives λ_m
-                new[0] = sign[rows[0]] * (-share - total)
+                new[0] = -share - total if on_row[rows[0]] else share + total
             if added and new[k - 1] <= 0:  # rounding: this row cannot help, another may
                 blocked[rows[k - 1]] = True
                 k -= 1
@@ -107,7 +122,8 @@ def project_on_cones(
                 for j in range(k):
                     weight[j] = max(weight[j] + step * (new[j] - weight[j]), 0.0)
                 if added:
-                    blocked[:] = False
+                    for i in range(n):
+                        blocked[i] = False
                     added = False
                 if leaving >= 0:
                     for j in range(leaving, k - 1):
@@ -115,30 +131,38 @@ def project_on_cones(
                     k -= 1
                     continue
                 # the residual at these weights, which is the size times the best direction
-                u = h.copy()
-                for j in range(free):
-                    u = u + weight[fixed + j] * M[j]
-            # optimal once s_i (x_i·u + b) ≥ 0 for all rows; else the most violated one becomes active
-            margin = X @ u
+                for i in range(d):
+                    u[i] = h[i]
+                    for j in range(free):
+                        u[i] += weight[fixed + j] * M[i, j]
+            # optimal once s_i (x_i·u + b) ≥ 0 for all rows, with b = -x_m·u; else the most violated one becomes active
+            offset, length = 0.0, 0.0
             if bias:
-                # with b = -x_m·u; a constraint may be violated by a share of the size of its terms
-                margin = margin - margin[rows[0]]
-                margin = margin * sign + _TOL * scale * (lengths + lengths[rows[0]])
-            else:
-                margin = margin * sign + _TOL * scale * lengths
-            for j in range(k):
-                margin[rows[j]] = 0.0
-            margin = np.where(blocked, 0.0, margin)
-            worst = np.argmin(margin)
-            if margin[worst] >= 0 or k > d:  # more rows than can be independent: rounding again
+                length = lengths[rows[0]]
+                for j in range(d):
+                    offset -= X[rows[0], j] * u[j]
+            worst, least = -1, 0.0
+            for i in range(n):
+                margin = offset
+                for j in range(d):
+                    margin += X[i, j] * u[j]
+                # a constraint may be violated by a share of the size of its terms
+                margin = (margin if on_row[i] else -margin) + _TOL * scale * (lengths[i] + length)
+                if margin < least and not blocked[i]:
+                    active_row = False
+                    for j in range(k):
+                        active_row = active_row or rows[j] == i
+                    if not active_row:
+                        worst, least = i, margin
+            if worst < 0 or k > d:  # more rows than can be independent: rounding again
                 break
             rows[k], weight[k] = worst, 0.0
             k += 1
             added = True
-        residual[problem] = u
-        active[problem] = -1
-        for j in range(min(k, d + 1)):
-            active[problem, j] = rows[j]
+        for j in range(d):
+            residual[problem, j] = u[j]
+        for j in range(d + 1):
+            active[problem, j] = rows[j] if j < k else -1
 
 
 def project_without_offset(
@@ -183,16 +207,16 @@ class Cones:
 
     def __init__(self, data: Array, on: NDArray[np.bool_], bias: bool) -> None:
         self.data, self.on, self.bias = data, on, bias
-        self._projections = 0
+        self._read = 0
 
     def project(self, pattern: NDArray[np.intp], g: Array, c: Array) -> tuple[Array, NDArray[np.int64]]:
         """Return residuals (Q, d), and the rows on the hyperplane (Q, d + 1), -1 where there are fewer."""
         d = self.data.shape[1]
         residual, active = np.zeros_like(g), np.zeros((len(g), d + 1), dtype=np.int64)
         goals = np.column_stack([g, c])
-        self._projections += len(g)
+        self._read += len(g) * self.data.size
         solve: Callable[..., None] = project_on_cones if self.bias else project_without_offset
-        if self._projections > _INTERPRETED_UP_TO and (self.bias or d <= _COMPILED_UP_TO) and has_compiler():
+        if self._read > _INTERPRETED_UP_TO and (self.bias or d <= _COMPILED_UP_TO) and has_compiler():
             solve = _compiled()
 
         def work(part: slice) -> None:

@@ -24,13 +24,6 @@ from support.pairwise import pairwise
 PENALTIES = ["group_l1", "group_l2"]
 
 
-@pytest.fixture(autouse=True)
-def interpreted(request, monkeypatch):
-    """Compiling projections takes 8 s in a new environment, and these tests 1 s without; test_pricing has both ways."""
-    if not request.node.get_closest_marker("slow"):
-        monkeypatch.setattr(cone_best, "_INTERPRETED_UP_TO", 10**9)
-
-
 def relu(x):
     return np.maximum(x, 0)
 

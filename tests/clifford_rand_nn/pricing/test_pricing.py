@@ -189,7 +189,6 @@ def test_single_cones_against_cvxpy(p, bias):
         assert margin.min() >= -1e-11
 
 
-@pytest.mark.slow  # compiling takes 8 s
 @pytest.mark.parametrize(("d", "bias"), [(1, True), (2, False), (3, True), (6, False), (12, True)])
 def test_compiled_projections_agree(monkeypatch, d, bias):
     rng = np.random.default_rng(d)
