@@ -35,7 +35,7 @@ from .kernel_network.candidates import Candidate as Candidate
 from .model_file import load_model as load_model
 from .model_file import save_model as save_model
 from .networks import TwoLayerNetwork as TwoLayerNetwork
-from .pruning import prune as prune
+from .refinement import prune as prune
 from .refinement import refine_gates as refine_gates
 from .regularization_path import RegularizationPath as RegularizationPath
 from .regularization_path import gated_path as gated_path

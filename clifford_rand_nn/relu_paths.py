@@ -20,7 +20,7 @@ from clifford_rand_nn.pricing.family import Family, lists_patterns
 from clifford_rand_nn.problems.duality import Centered, constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.problems.relu import RELU_PENALTIES
-from clifford_rand_nn.pruning import pruned
+from clifford_rand_nn.refinement import pruned
 from clifford_rand_nn.regularization_path import PathSettings, RegularizationPath, Walk, path_function, path_of, walked
 from clifford_rand_nn.solvers.base import Limits, Result
 from clifford_rand_nn.solvers.lasso.path import DistinctRows, solution_at

@@ -16,7 +16,7 @@ from clifford_rand_nn.estimators.folds import group_numbers
 from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.estimators.unique_rows import Data, UniqueRows
 from clifford_rand_nn.kernel_network.candidates import kernel_parameters
-from clifford_rand_nn.kernel_network.landmark_span import spread_rows
+from clifford_rand_nn.kernel_network.kernel_products import spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
 from clifford_rand_nn.regularization_path import RegularizationPath
 from clifford_rand_nn.rescaling import Units

@@ -25,7 +25,7 @@ from clifford_rand_nn.cost import Estimate
 from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.datafits.registry import split_weights
 from clifford_rand_nn.estimators.folds import group_numbers, later_blocks, order_numbers
-from clifford_rand_nn.estimators.network_sharded import NetworkFit, network_result
+from clifford_rand_nn.estimators.network_fit import NetworkFit, network_costs, network_result
 from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.estimators.rows import (
     by_blocks,
@@ -45,7 +45,6 @@ from clifford_rand_nn.estimators.targets import NetworkProgram
 from clifford_rand_nn.estimators.unique_rows import Data, LeftOut, UniqueRows
 from clifford_rand_nn.export.program import Value
 from clifford_rand_nn.kernel_network.candidates import Compared
-from clifford_rand_nn.kernel_network.cost import network_costs
 from clifford_rand_nn.kernel_network.intervals import Noise, PredictiveVariance, fit_noise
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut, predictive_variances
 from clifford_rand_nn.kernel_network.network import KernelNetwork

@@ -29,7 +29,7 @@ from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family, gate_scope, lists_patterns
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import RELU_PENALTIES, ConvexReLUProblem
-from clifford_rand_nn.pruning import pruned
+from clifford_rand_nn.refinement import pruned
 from clifford_rand_nn.relu_paths import beta_max_over
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.base import Result

@@ -15,7 +15,7 @@ from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.estimators.held_out import FOLDS, folds, n_folds
 from clifford_rand_nn.estimators.lasso_paths import MOST_ACTIVE, GroupLassoPath
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, choose
-from clifford_rand_nn.kernel_network.landmark_span import spread_rows
+from clifford_rand_nn.kernel_network.kernel_products import spread_rows
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.kernel_network.training import COMPARED
 from clifford_rand_nn.networks import balanced_network, without_feature

@@ -15,7 +15,7 @@ from clifford_rand._threads import ONE_BLAS_THREAD, cached_property, for_each_sl
 from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, LeftOutFit, spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.landmark_span import spread_rows
+from clifford_rand_nn.kernel_network.kernel_products import spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import Duplicates, LeaveOneOut
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, RowSpan, Standardization, by_products, is_wide
 

@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri, spotrf, spotrs, strtri
 
 from clifford_rand._checks import fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
+from clifford_rand_nn.kernel_network.kernel_products import KernelTiles
 from clifford_rand_nn.kernel_network.many_rows_problem import FLAT, Found, ManyRows, solve_certified
 from clifford_rand_nn.solvers.base import Limits
 

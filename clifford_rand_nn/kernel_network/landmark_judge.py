@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.kernel_network.landmark_span import LandmarkRows, LandmarkSpan
+from clifford_rand_nn.kernel_network.kernel_products import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.row_sums import Block, Engine, Kept, RowSum, Sums, Targets
 
 _HEIGHT = 256  # rows whose kernel is in the cache for all its products

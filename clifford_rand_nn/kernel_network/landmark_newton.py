@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
+from clifford_rand_nn.kernel_network.kernel_products import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.kernel_network.landmark_judge import SpanProblem
-from clifford_rand_nn.kernel_network.landmark_span import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.problems.duality import gap_share
 from clifford_rand_nn.row_sums import Block, Engine, Kept, RowSum, Sums, Targets
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status

@@ -10,8 +10,7 @@ from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.cost import memory_limit, slowdown
 from clifford_rand_nn.kernel_network.cholesky import by_factor, factor_bytes
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
-from clifford_rand_nn.kernel_network.landmark_span import Workload, spread_rows
+from clifford_rand_nn.kernel_network.kernel_products import KernelTiles, Workload, spread_rows
 from clifford_rand_nn.kernel_network.many_rows_problem import Found, ManyRows
 from clifford_rand_nn.kernel_network.nystrom import by_gradients, by_landmarks
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status

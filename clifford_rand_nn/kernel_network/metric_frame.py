@@ -13,7 +13,7 @@ from clifford_rand_nn.kernel_network.candidates import varying
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
 from clifford_rand_nn.kernel_network.kernel_functions import slope_factors
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.landmark_span import spread_rows
+from clifford_rand_nn.kernel_network.kernel_products import spread_rows
 
 _BLOCK = 2**19  # entries of a block of the kernel matrix: 4 MB, within a cache
 _COLUMNS = 512  # of a product with the kernel matrix, which is read once for all of them

@@ -14,8 +14,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program, Value, apply, constant, rows
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, StatedKernel
-from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
-from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
+from clifford_rand_nn.kernel_network.kernel_products import KernelTiles, LandmarkSpan
 from clifford_rand_nn.kernel_network.metric_frame import Slopes
 from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
 from clifford_rand_nn.problems.duality import rounding_of_form

@@ -15,10 +15,9 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.kernel_network.cholesky import compare, factor_rows
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
+from clifford_rand_nn.kernel_network.kernel_products import KernelTiles, LandmarkRows, LandmarkSpan, independent
 from clifford_rand_nn.kernel_network.landmark_judge import SpanProblem
 from clifford_rand_nn.kernel_network.landmark_newton import RADII, SINGLE, NewtonSteps, Normal, NormalSum, State
-from clifford_rand_nn.kernel_network.landmark_span import LandmarkRows, LandmarkSpan, independent
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.kernel_network.many_rows_problem import Found, ManyRows, Regression, solve_certified
 from clifford_rand_nn.problems.duality import DualBound

@@ -8,7 +8,7 @@ import numpy as np
 from clifford_rand._typing import Array
 from clifford_rand_nn.export.program import Value, apply, maximum
 from clifford_rand_nn.kernel_network.candidates import BIASES, Problem, is_constant, screened_rows
-from clifford_rand_nn.kernel_network.landmark_span import spread_rows
+from clifford_rand_nn.kernel_network.kernel_products import spread_rows
 from clifford_rand_nn.kernel_network.metric_selection import mean_gain
 
 TARGET_TRANSFORMS = ("none", "log", "log1p", "sqrt")

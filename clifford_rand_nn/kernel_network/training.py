@@ -23,8 +23,7 @@ from clifford_rand_nn.kernel_network.candidates import (
 )
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, LeftOutFit
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
-from clifford_rand_nn.kernel_network.landmark_span import spread_rows
+from clifford_rand_nn.kernel_network.kernel_products import KernelTiles, spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import Judged, judge, null_value
 from clifford_rand_nn.kernel_network.many_rows import LIMITS, ManyRowsSolution, solve_many
 from clifford_rand_nn.kernel_network.metric_frame import SHAPES, LearnedGates, learn_frame, outer_parts

@@ -9,8 +9,8 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates.claims import GatedClaim, KernelClaim
 from clifford_rand_nn.certificates.values import Statement
+from clifford_rand_nn.kernel_network.kernel_products import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.kernel_network.landmark_judge import SpanProblem, judge
-from clifford_rand_nn.kernel_network.landmark_span import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.problems.duality import EQUALITY_TOL, imbalance, rounding, stated_gap

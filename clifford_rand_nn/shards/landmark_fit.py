@@ -20,6 +20,16 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase
 from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, level
+from clifford_rand_nn.kernel_network.kernel_products import (
+    LOGISTIC_PASSES,
+    SQUARED_PASSES,
+    LandmarkRows,
+    LandmarkSpan,
+    Size,
+    Workload,
+    independent,
+    landmarks_of_shards,
+)
 from clifford_rand_nn.kernel_network.landmark_judge import SpanProblem
 from clifford_rand_nn.kernel_network.landmark_newton import (
     RADII,
@@ -30,16 +40,6 @@ from clifford_rand_nn.kernel_network.landmark_newton import (
     Solved,
     State,
     WorkingSum,
-)
-from clifford_rand_nn.kernel_network.landmark_span import (
-    LOGISTIC_PASSES,
-    SQUARED_PASSES,
-    LandmarkRows,
-    LandmarkSpan,
-    Size,
-    Workload,
-    independent,
-    landmarks_of_shards,
 )
 from clifford_rand_nn.kernel_network.many_rows import TOL
 from clifford_rand_nn.kernel_network.metric_selection import MetricSelection

@@ -13,7 +13,7 @@ from data import halves
 from timing import in_process, options, peak_bytes, timed
 
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
+from clifford_rand_nn.kernel_network.kernel_products import KernelTiles
 from clifford_rand_nn.kernel_network.many_rows import LIMITS, solve_many
 
 ROWS = (2000, 4000, 8000, 16_000, 64_000)

@@ -11,7 +11,7 @@ def machine(monkeypatch):
     """The machine on which the cost models were measured, so that no test depends on this one's."""
     speed = cost.Speed(cost._PRODUCT, 8 * cost._PRODUCT)
     monkeypatch.setattr(cost, "machine_speed", lambda: speed)
-    monkeypatch.setattr("clifford_rand_nn.kernel_network.cost.machine_speed", lambda: speed)
+    monkeypatch.setattr("clifford_rand_nn.estimators.network_fit.machine_speed", lambda: speed)
     return speed
 
 

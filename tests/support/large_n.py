@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from clifford_rand_nn.kernel_network import many_rows
-from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
+from clifford_rand_nn.kernel_network.kernel_products import KernelTiles
 
 
 def solve_many(kernel, X, y, weights=None, beta=1e-3, way="auto", around=False, **limits):

@@ -21,7 +21,7 @@ from clifford_rand_nn import (
     refine_gates,
     relu_path,
 )
-from clifford_rand_nn.estimators import network_sharded as network_shards
+from clifford_rand_nn.estimators import network_fit as network_shards
 from clifford_rand_nn.estimators import sharded as gated_shards
 from clifford_rand_nn.estimators import sparse_network
 from clifford_rand_nn.estimators.folds import PipelinePrefix

@@ -19,8 +19,8 @@ from clifford_rand_nn import (
     cost,
 )
 from clifford_rand_nn.estimators.held_out import n_folds
+from clifford_rand_nn.estimators.network_fit import network_costs
 from clifford_rand_nn.kernel_network import many_rows as many
-from clifford_rand_nn.kernel_network.cost import network_costs
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
 
 ESTIMATORS = [
@@ -107,7 +107,7 @@ def test_a_slower_machine_takes_as_much_longer(monkeypatch, machine):
     before = [model.plan(X) for model in ESTIMATORS[:8]]
     slow = cost.Speed(3 * machine.product, 3 * machine.decomposition)
     monkeypatch.setattr(cost, "machine_speed", lambda: slow)
-    monkeypatch.setattr("clifford_rand_nn.kernel_network.cost.machine_speed", lambda: slow)
+    monkeypatch.setattr("clifford_rand_nn.estimators.network_fit.machine_speed", lambda: slow)
     for model, plan in zip(ESTIMATORS[:8], before, strict=True):
         again = model.plan(X)
         assert again.seconds == pytest.approx(3 * plan.seconds)

@@ -9,7 +9,7 @@ from sklearn.datasets import make_friedman1
 from clifford_rand_nn.kernel_network import candidates, cholesky
 from clifford_rand_nn.kernel_network.candidates import Problem, compare, compare_betas
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
-from clifford_rand_nn.kernel_network.landmark_span import spread_rows
+from clifford_rand_nn.kernel_network.kernel_products import spread_rows
 from clifford_rand_nn.kernel_network.training import _beta_of_part
 
 X, y = make_friedman1(80, noise=2.0, random_state=0)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
-from clifford_rand_nn.kernel_network import landmark_span as span
+from clifford_rand_nn.kernel_network import kernel_products as span
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.landmark_span import LandmarkSpan
+from clifford_rand_nn.kernel_network.kernel_products import LandmarkSpan
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.shards.source import Shards

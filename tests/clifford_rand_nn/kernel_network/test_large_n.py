@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkRegressor
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
+from clifford_rand_nn.kernel_network.kernel_products import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut, judge
 from clifford_rand_nn.kernel_network.many_rows import choose
 from clifford_rand_nn.solvers.base import Status

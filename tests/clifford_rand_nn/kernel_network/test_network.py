@@ -25,7 +25,7 @@ from clifford_rand_nn.certificates.claims import KernelClaim
 from clifford_rand_nn.kernel_network import candidates
 from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare, kernel_parameters
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge
-from clifford_rand_nn.kernel_network.landmark_span import spread_rows
+from clifford_rand_nn.kernel_network.kernel_products import spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import Duplicates
 from clifford_rand_nn.kernel_network.many_rows import solve_many
 from clifford_rand_nn.kernel_network.metric_frame import learn_frame

@@ -14,7 +14,7 @@ from clifford_rand_nn.kernel_network import candidates
 from clifford_rand_nn.kernel_network.candidates import Problem, choose, compare
 from clifford_rand_nn.kernel_network.kernel_functions import _by_scipy, add_column_kernel
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
+from clifford_rand_nn.kernel_network.kernel_products import KernelTiles
 from clifford_rand_nn.kernel_network.metric_frame import SHAPES
 from clifford_rand_nn.kernel_network.metric_selection import compare_metrics
 from clifford_rand_nn.kernel_network.network import step_parts

@@ -6,7 +6,7 @@ import pytest
 from clifford_rand_nn.kernel_network.cholesky import KernelFactor, left_out
 from clifford_rand_nn.kernel_network.kernel_functions import arc_inplace
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.kernel_tiles import KernelTiles
+from clifford_rand_nn.kernel_network.kernel_products import KernelTiles
 from clifford_rand_nn.kernel_network.many_rows_problem import solve_with_intercept
 from clifford_rand_nn.solvers.conjugate_gradient import conjugate_gradient
 

@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
 from clifford_rand_nn.datafits.registry import as_loss, encode_labels
-from clifford_rand_nn.kernel_network import landmark_span as span
+from clifford_rand_nn.kernel_network import kernel_products as span
+from clifford_rand_nn.kernel_network.kernel_products import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.kernel_network.landmark_judge import LossSum, ResidualSum, SpanProblem, judge
 from clifford_rand_nn.kernel_network.landmark_newton import NewtonSteps, NormalSum
-from clifford_rand_nn.kernel_network.landmark_span import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.kernel_network.training import choose_kernel
 from clifford_rand_nn.row_sums import Block, RowSum, Targets
 from clifford_rand_nn.shards import landmark_fit
@@ -334,7 +334,7 @@ def test_ctrl_c_leaves_the_best_network_so_far(loss, place, monkeypatch):
 
 
 def test_ctrl_c_in_the_first_pass_leaves_nothing(monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.estimators.network_sharded.scan", lambda *_: signal.raise_signal(2))
+    monkeypatch.setattr("clifford_rand_nn.estimators.network_fit.scan", lambda *_: signal.raise_signal(2))
     with pytest.raises(KeyboardInterrupt):
         network("squared").fit(SHARDS)
 

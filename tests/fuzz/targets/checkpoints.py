@@ -13,7 +13,7 @@ from support.damage import damaged_bytes, damaged_directory
 
 COUNTED = (
     *("clifford_rand_nn.shards.checkpoint", "clifford_rand._files", "clifford_rand_nn.estimators.sharded"),
-    *("clifford_rand_nn.estimators.network_sharded", "clifford_rand_nn.solvers"),
+    *("clifford_rand_nn.estimators.network_fit", "clifford_rand_nn.solvers"),
 )
 
 
