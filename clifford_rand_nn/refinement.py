@@ -9,18 +9,18 @@ import numpy as np
 from clifford_rand._checks import as_generator, as_real, as_rows, check_bool, check_choice, describe, fail
 from clifford_rand._typing import ArrayLike, NDArray
 from clifford_rand_nn._records import show_options
-from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.gate_exchange import GateExchange, Refinement, RefinementSettings
 from clifford_rand_nn.gates.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates, distinct_columns
 from clifford_rand_nn.networks import TwoLayerNetwork, balanced_network, unit_atoms
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.duality import relative_gap
 from clifford_rand_nn.problems.lasso import Weights
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.dispatch import gated_solver
 from clifford_rand_nn.solvers.gate_working_set import GateSolver
-from clifford_rand_nn.solvers.lasso.interior_point import purify
+from clifford_rand_nn.solvers.lasso_interior_point import purify
 from clifford_rand_nn.solvers.stopping import handed_over
 
 _OWNER = "refine_gates"

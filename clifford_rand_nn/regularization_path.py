@@ -38,7 +38,7 @@ _SHARED = """
     max_iter : int or None
         At each beta; None for as many as the solver takes. Where the path is followed exactly, breakpoints.
     loss : str or Loss
-        A name in `clifford_rand_nn.datafits.registry.LOSSES`, or a record.
+        A name in `clifford_rand_nn.problems.loss_registry.LOSSES`, or a record.
     betas : array of numbers > 0, optional
         In the 1/n scale; otherwise ``n_betas`` values from beta_max to ``eps`` times it, evenly in the log.
     tol : float

@@ -8,8 +8,6 @@ import numpy as np
 
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_size
 from clifford_rand._typing import Array, ArrayLike
-from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
-from clifford_rand_nn.datafits.registry import as_loss, make_datafit
 from clifford_rand_nn.gates.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.gates.enumeration import chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -17,15 +15,17 @@ from clifford_rand_nn.networks import TwoLayerNetwork, balanced_network
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family, lists_patterns
+from clifford_rand_nn.problems.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.problems.duality import Centered, constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.problems.loss_registry import as_loss, make_datafit
 from clifford_rand_nn.problems.relu import RELU_PENALTIES
 from clifford_rand_nn.refinement import pruned
 from clifford_rand_nn.regularization_path import PathSettings, RegularizationPath, Walk, path_function, path_of, walked
 from clifford_rand_nn.solvers.base import Limits, Result
-from clifford_rand_nn.solvers.lasso.path import DistinctRows, solution_at
-from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.lasso_path import DistinctRows, solution_at
+from clifford_rand_nn.solvers.lasso_path_following import MAX_BREAKPOINTS, homotopy
+from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 from clifford_rand_nn.solvers.stopping import handed_over
 
 _MOST_BYTES = 2**30  # of a matrix whose path is followed exactly

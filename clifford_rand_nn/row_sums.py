@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail, quantity
 from clifford_rand._threads import ONE_BLAS_THREAD, cpu_count, map_ahead
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.functions import cast, library
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.registry import encode_labels
+from clifford_rand_nn.problems.loss import Loss
+from clifford_rand_nn.problems.loss_functions import cast, library
+from clifford_rand_nn.problems.loss_registry import encode_labels
 
 Sums = tuple[NDArray[Any], ...]
 Kept = tuple[NDArray[Any], ...]

@@ -32,10 +32,17 @@ from clifford_rand_nn.certificates.export import (
     exact_proof,
 )
 from clifford_rand_nn.certificates.values import Statement, dual_value, in_units, mean_loss, primal_value, with_values
-from clifford_rand_nn.datafits.registry import as_loss, check_weights, encode_labels, encode_marks, has_delta, loss_of
 from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.kernel_network.target_transform import NO_TRANSFORM, TargetTransform
 from clifford_rand_nn.problems.duality import EQUALITY_TOL, DualBound, rounding
+from clifford_rand_nn.problems.loss_registry import (
+    as_loss,
+    check_weights,
+    encode_labels,
+    encode_marks,
+    has_delta,
+    loss_of,
+)
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, check_bias, is_large_sparse
 
 

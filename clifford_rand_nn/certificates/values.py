@@ -9,10 +9,10 @@ import numpy as np
 from clifford_rand._typing import Array
 from clifford_rand.print_options import html_table
 from clifford_rand_nn.certificates.claims import GatedClaim, KernelClaim, NetworkClaim
-from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.registry import loss_of
+from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.duality import DualBound, stated_gap, zero_sums
+from clifford_rand_nn.problems.loss import Loss
+from clifford_rand_nn.problems.loss_registry import loss_of
 from clifford_rand_nn.rescaling import Units
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from clifford_rand._checks import check_choice, check_positive, fail
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._words import joined
 from clifford_rand_nn.cli.fit_options import FiniteModel, ModelChoice, as_beta, as_bytes, as_count
-from clifford_rand_nn.datafits.registry import LOSSES, has_delta, loss_names
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor
 from clifford_rand_nn.estimators.network_classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network_regressor import ConvexNetworkRegressor
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
 from clifford_rand_nn.gates.sampling import METHODS
+from clifford_rand_nn.problems.loss_registry import LOSSES, has_delta, loss_names
 
 ESTIMATORS: dict[tuple[str, str], Any] = {
     ("network", "classification"): ConvexNetworkClassifier,

@@ -9,7 +9,6 @@ from sklearn.base import is_classifier
 from clifford_rand._checks import as_array, as_real, as_rows, check_length, describe, fail
 from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn._display import short_repr
-from clifford_rand_nn.datafits.registry import as_loss, encode_labels, encode_marks, split_weights
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, encoded, network_of, places_of
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.folds import group_numbers
@@ -18,6 +17,7 @@ from clifford_rand_nn.estimators.unique_rows import Data, UniqueRows
 from clifford_rand_nn.kernel_network.candidates import kernel_parameters
 from clifford_rand_nn.kernel_network.kernel_products import spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
+from clifford_rand_nn.problems.loss_registry import as_loss, encode_labels, encode_marks, split_weights
 from clifford_rand_nn.regularization_path import RegularizationPath
 from clifford_rand_nn.rescaling import Units
 

@@ -20,7 +20,6 @@ from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.certificates.values import proved, with_network_values
 from clifford_rand_nn.cost import Estimate, RowPlanning, slowdown
-from clifford_rand_nn.datafits.registry import has_delta, split_weights
 from clifford_rand_nn.estimators.held_out import HeldOut, chosen_beta, n_folds
 from clifford_rand_nn.estimators.rows import by_blocks, dense_training_rows, new_rows
 from clifford_rand_nn.estimators.task import RescaledFit, Task, WarmStart
@@ -31,6 +30,7 @@ from clifford_rand_nn.networks import TwoLayerNetwork, balanced_gated, gated_pre
 from clifford_rand_nn.problems.coordinates import CsrRows
 from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.problems.gated import Coefficients
+from clifford_rand_nn.problems.loss_registry import has_delta, split_weights
 from clifford_rand_nn.relu_paths import FIRST_SHARE
 from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits, with_status
 from clifford_rand_nn.solvers.stopping import Interrupts, unless_interrupted

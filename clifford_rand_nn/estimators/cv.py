@@ -19,13 +19,13 @@ from clifford_rand._threads import is_fork
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import check_verbose, note, phase, reporting, track
 from clifford_rand_nn.cost import Estimate, RowPlanning
-from clifford_rand_nn.datafits.registry import check_weights
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.folds import PipelinePrefix, scorer_of, splits_of, take_features
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn
 from clifford_rand_nn.estimators.task import WarmStart
 from clifford_rand_nn.export.methods import Exported
 from clifford_rand_nn.export.program import Program
+from clifford_rand_nn.problems.loss_registry import check_weights
 from clifford_rand_nn.regularization_path import beta_grid
 from clifford_rand_nn.solvers.base import SOONEST, Limits, Status
 from clifford_rand_nn.solvers.stopping import Interrupts

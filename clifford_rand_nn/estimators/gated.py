@@ -12,7 +12,6 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._progress import reporting
 from clifford_rand_nn.certificates.claims import GatedClaim
 from clifford_rand_nn.cost import Estimate
-from clifford_rand_nn.datafits.registry import loss_lines
 from clifford_rand_nn.estimators.gate_families import InfiniteFamily
 from clifford_rand_nn.estimators.parameters import refuse_together
 from clifford_rand_nn.estimators.rows import gated_training_rows
@@ -24,6 +23,7 @@ from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, with_l
 from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import GATED_PENALTIES, Coefficients, GatedReLUProblem, GatedRidgeProblem
+from clifford_rand_nn.problems.loss_registry import loss_lines
 from clifford_rand_nn.refinement import refined_gates
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Result, Status, with_status

@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase, track
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.registry import as_loss, labels_of, normalized
 from clifford_rand_nn.estimators.task import WarmStart
 from clifford_rand_nn.kernel_network.calibration import Calibration, Extra, fit_calibration
+from clifford_rand_nn.problems.loss import Loss
+from clifford_rand_nn.problems.loss_registry import as_loss, labels_of, normalized
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.sparse_rows import merged_rows
 

@@ -9,7 +9,6 @@ from clifford_rand._checks import as_generator, check_choice, check_integer, fai
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.cost import Estimate, slowdown
-from clifford_rand_nn.datafits.registry import loss_lines
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.held_out import n_folds
 from clifford_rand_nn.estimators.lasso_paths import LassoCoordinateDescent, on_exact_path
@@ -24,12 +23,13 @@ from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import BlockPricer, Pricer
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.problems.loss_registry import loss_lines
 from clifford_rand_nn.relu_paths import beta_max_over
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import SOONEST, Limits, Result, check_memory
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_proximal_newton import ProximalNewton
+from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 from clifford_rand_nn.sparse_rows import distinct_rows, with_feature
 
 # Measured on one core, on 60 rows in R^3 and on iris: planes are made and evaluated at some 3e7 entries a second, a fit

@@ -10,15 +10,15 @@ from sklearn.linear_model import enet_path
 from clifford_rand._checks import describe, fail
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.gates.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.gates.subsets import count_subsets
 from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.problems.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.problems.duality import constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result
-from clifford_rand_nn.solvers.lasso.path import solution_at
-from clifford_rand_nn.solvers.lasso.path_following import MAX_BREAKPOINTS, homotopy
+from clifford_rand_nn.solvers.lasso_path import solution_at
+from clifford_rand_nn.solvers.lasso_path_following import MAX_BREAKPOINTS, homotopy
 
 _TOL, _PASSES = 1e-4, 300  # gap as a share of the squared targets, passes over the columns
 # Steps of other losses, passes of each, and the share of the objective that the last one gains, of Newton's method and

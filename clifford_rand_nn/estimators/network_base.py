@@ -22,8 +22,6 @@ from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.certificates.values import rescaled, with_network_values
 from clifford_rand_nn.cost import Estimate
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.registry import split_weights
 from clifford_rand_nn.estimators.folds import group_numbers, later_blocks, order_numbers
 from clifford_rand_nn.estimators.network_fit import NetworkFit, network_costs, network_result
 from clifford_rand_nn.estimators.parameters import Parameters
@@ -51,6 +49,8 @@ from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.newton_path import BetaChoice, BetaTask, choose_beta, choose_by_holdout
 from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
 from clifford_rand_nn.kernel_network.training import Choices, Mistakes, Trained, train
+from clifford_rand_nn.problems.loss import Loss
+from clifford_rand_nn.problems.loss_registry import split_weights
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Status, check_limits, with_status

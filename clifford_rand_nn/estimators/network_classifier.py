@@ -14,7 +14,6 @@ from clifford_rand._checks import as_array, check_choice, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase
 from clifford_rand_nn.cost import Estimate, slowdown
-from clifford_rand_nn.datafits.registry import encode_labels, encode_marks
 from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
 from clifford_rand_nn.estimators.targets import classifier_program, labels_program, network_program
@@ -33,6 +32,7 @@ from clifford_rand_nn.kernel_network.leave_one_out import predictive_variances
 from clifford_rand_nn.kernel_network.metric_selection import wrong_class, wrong_label
 from clifford_rand_nn.kernel_network.newton_path import CURVATURE, seconds
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED, left_out_fit
+from clifford_rand_nn.problems.loss_registry import encode_labels, encode_marks
 from clifford_rand_nn.scores import AccuracyMixin
 
 _FITS = (6, 6), (18, 5)  # of the logistic loss, and those of them that leave rows out; on learned gates

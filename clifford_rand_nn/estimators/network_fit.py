@@ -15,7 +15,6 @@ from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import note, phase, reporting
 from clifford_rand_nn.certificates.claims import KernelClaim
 from clifford_rand_nn.cost import Estimate, machine_speed, slowdown
-from clifford_rand_nn.datafits.registry import as_loss, labels_of
 from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.estimators.shards import ShardPlanning, belongs_to, opened_checkpoint, stored_targets
 from clifford_rand_nn.kernel_network.calibration import fit_calibration
@@ -28,6 +27,7 @@ from clifford_rand_nn.kernel_network.metric_selection import wrong_class
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, by_products
 from clifford_rand_nn.kernel_network.target_transform import TargetTransform
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED, LEARNED, Choices
+from clifford_rand_nn.problems.loss_registry import as_loss, labels_of
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums import Targets
 from clifford_rand_nn.scores import r_squared

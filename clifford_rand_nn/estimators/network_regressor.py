@@ -13,10 +13,6 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import phase
 from clifford_rand_nn.cost import Estimate, slowdown
-from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.poisson_quantile import Poisson, Quantile, SmoothQuantile
-from clifford_rand_nn.datafits.registry import check_outputs
 from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.estimators.rows import by_blocks, training_data
 from clifford_rand_nn.estimators.targets import network_program, regressor_program
@@ -30,7 +26,11 @@ from clifford_rand_nn.kernel_network.target_transform import (
     compare_target_transforms,
 )
 from clifford_rand_nn.kernel_network.training import DECOMPOSED
+from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.duality import exact_offsets, zero_sums
+from clifford_rand_nn.problems.loss import Loss
+from clifford_rand_nn.problems.loss_registry import check_outputs
+from clifford_rand_nn.problems.poisson_quantile import Poisson, Quantile, SmoothQuantile
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.scores import R2ScoreMixin, about_means, d_squared, r_squared
 from clifford_rand_nn.solvers.base import Limits

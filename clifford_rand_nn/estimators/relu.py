@@ -10,7 +10,6 @@ from clifford_rand._checks import check_choice, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.cost import Estimate, slowdown
-from clifford_rand_nn.datafits.registry import as_loss, loss_lines
 from clifford_rand_nn.estimators.gate_families import GatedFamily
 from clifford_rand_nn.estimators.relu_selection import (
     ReLUSelection,
@@ -28,14 +27,15 @@ from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family, gate_scope, lists_patterns
 from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.problems.loss_registry import as_loss, loss_lines
 from clifford_rand_nn.problems.relu import RELU_PENALTIES, ConvexReLUProblem
 from clifford_rand_nn.refinement import pruned
 from clifford_rand_nn.relu_paths import beta_max_over
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
-from clifford_rand_nn.solvers.lasso.path import DistinctRows
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.lasso_path import DistinctRows
+from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 
 _SHARE = 0.5  # of max_time, as the other half is for the choice of beta
 _SOON = 2.5  # seconds that training should take where how many gates there are is nobody's wish

@@ -10,8 +10,6 @@ from typing import Any, cast
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import unpenalized_fit
-from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.held_out import chosen_beta
 from clifford_rand_nn.estimators.task import Task, WarmStart
@@ -19,13 +17,15 @@ from clifford_rand_nn.gates.hyperplanes import Gates, fitted_gates, gates_withou
 from clifford_rand_nn.networks import balanced_relu, gated_predictions, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.problems.datafit import unpenalized_fit
 from clifford_rand_nn.problems.duality import constant_columns
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.problems.loss_registry import as_loss
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.base import Result, with_status
 from clifford_rand_nn.solvers.dispatch import AutoSolver
-from clifford_rand_nn.solvers.lasso.working_set import solved_master
+from clifford_rand_nn.solvers.lasso_working_set import solved_master
 from clifford_rand_nn.solvers.stopping import unless_interrupted
 from clifford_rand_nn.sparse_rows import with_feature
 

@@ -11,14 +11,14 @@ from sklearn.base import clone
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.cost import RowPlanning
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.registry import labels_of
 from clifford_rand_nn.estimators.held_out import PATIENCE, BetaScore, best_score, scored
 from clifford_rand_nn.estimators.rows import class_factors
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.networks import gated_predictions
 from clifford_rand_nn.problems.duality import exact_offsets
 from clifford_rand_nn.problems.gated import Coefficients
+from clifford_rand_nn.problems.loss import Loss
+from clifford_rand_nn.problems.loss_registry import labels_of
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums import Engine, Targets
 from clifford_rand_nn.shards.checkpoint import Checkpoint, CheckpointStore

@@ -23,7 +23,7 @@ from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import HistoryRow, Result, Status, with_status
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 from clifford_rand_nn.solvers.stopping import settled
 from clifford_rand_nn.sparse_rows import with_feature
 

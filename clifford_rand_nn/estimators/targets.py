@@ -12,15 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, check_positive, describe, fail, refuse_unreal
 from clifford_rand_nn.certificates.claims import GatedClaim, KernelClaim, NetworkClaim
-from clifford_rand_nn.datafits.registry import (
-    LOSSES,
-    as_loss,
-    check_outputs,
-    encode_labels,
-    labels_of,
-    loss_lines,
-    loss_names,
-)
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.held_out import DeferredCalibration, HeldOut
 from clifford_rand_nn.estimators.rows import training_data, training_labels, with_class_weight
@@ -38,6 +29,15 @@ from clifford_rand_nn.export.program import (
 )
 from clifford_rand_nn.kernel_network.calibration import Calibration
 from clifford_rand_nn.kernel_network.kernel_problem import StatedKernel
+from clifford_rand_nn.problems.loss_registry import (
+    LOSSES,
+    as_loss,
+    check_outputs,
+    encode_labels,
+    labels_of,
+    loss_lines,
+    loss_names,
+)
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.scores import AccuracyMixin, R2ScoreMixin
 

@@ -13,12 +13,12 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._display import as_table
 from clifford_rand_nn.certificates.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.certificates.values import rescaled
-from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.registry import as_loss, make_datafit
 from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.gates.hyperplanes import as_gates
+from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.duality import rounding_of_norm
+from clifford_rand_nn.problems.loss import Loss
+from clifford_rand_nn.problems.loss_registry import as_loss, make_datafit
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.sparse_rows import row_lengths, with_feature

@@ -22,7 +22,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.linalg.lapack import dpotri, spotri
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit
+from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.duality import shrinkage
 from clifford_rand_nn.solvers.gate_kernel import KernelSystem
 

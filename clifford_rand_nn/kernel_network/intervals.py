@@ -10,10 +10,10 @@ from clifford_rand._checks import as_real, check_array, check_number, describe, 
 from clifford_rand._threads import blas_threads, cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._display import short_repr
-from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.export.program import Value, apply, constant, matmul_t, maximum
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, StatedKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
+from clifford_rand_nn.problems.loss_registry import normalized
 
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 _TILE = 2**22  # entries of a kernel matrix that are held at a time

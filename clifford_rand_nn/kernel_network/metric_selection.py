@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn._display import short_repr
-from clifford_rand_nn.datafits.registry import labels_of
 from clifford_rand_nn.kernel_network.candidates import Problem, least_by_steps, of_each, varying
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.metric_frame import SHAPES, held_parts, learned_kernels, outer_parts
+from clifford_rand_nn.problems.loss_registry import labels_of
 
 _REFITTED = 3000  # rows up to which predictions are made of all others
 _FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer rows with another kernel may want

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from clifford_rand._checks import as_array, describe, fail
 from clifford_rand._threads import blas_threads
 from clifford_rand._typing import Array, ArrayLike
-from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network.approximate_leave_one_out import Groups, InverseBlocks, left_out
 from clifford_rand_nn.kernel_network.cholesky import spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
 from clifford_rand_nn.kernel_network.metric_selection import Fold
+from clifford_rand_nn.problems.datafit import Datafit
+from clifford_rand_nn.problems.loss import Loss
+from clifford_rand_nn.problems.loss_registry import make_datafit
 from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Limits, Status
 from clifford_rand_nn.solvers.kernel_newton import State
 from clifford_rand_nn.solvers.stopping import Watch, unless_interrupted
@@ -92,7 +92,7 @@ class NewtonPath:
     --------
     >>> x = np.linspace(-1, 1, 6)
     >>> y = np.array([-1.0, -1.0, 1.0, -1.0, 1.0, 1.0])
-    >>> from clifford_rand_nn.datafits.registry import make_datafit
+    >>> from clifford_rand_nn.problems.loss_registry import make_datafit
     >>> path = NewtonPath(np.outer(x, x), make_datafit("logistic", y, 6, "NewtonPath"))
     >>> weak, strong = (path.fit(beta, Limits.of("fit", max_iter=100)) for beta in (1.0, 0.01))
     >>> np.round(strong.leave_one_out[:, 0], 1).tolist()

@@ -12,7 +12,6 @@ from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.blas import dtrsm, strsm
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.kernel_network.cholesky import compare, factor_rows
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.kernel_products import KernelTiles, LandmarkRows, LandmarkSpan, independent
@@ -21,6 +20,7 @@ from clifford_rand_nn.kernel_network.landmark_newton import RADII, SINGLE, Newto
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit
 from clifford_rand_nn.kernel_network.many_rows_problem import Found, ManyRows, Regression, solve_certified
 from clifford_rand_nn.problems.duality import DualBound
+from clifford_rand_nn.problems.loss_registry import as_loss
 from clifford_rand_nn.row_sums import Block, MemoryEngine, Targets
 from clifford_rand_nn.solvers.base import Limits, Status
 

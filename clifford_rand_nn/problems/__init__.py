@@ -1,1 +1,1 @@
-"""The convex programs: linear maps, data fits, penalties; value, gradient, prox, conjugate, gap."""
+"""The convex programs: losses, linear maps, penalties; value, gradient, prox, conjugate, gap, dual points."""

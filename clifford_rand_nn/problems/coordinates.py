@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from clifford_rand._checks import describe, fail
 from clifford_rand._threads import ONE_BLAS_THREAD, cached_property, for_each_part, sum_of_parts
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.functions import cast, library, lower_inverse, peak, zeros
+from clifford_rand_nn.problems.loss_functions import cast, library, lower_inverse, peak, zeros
 
 # Entries of a tile's product: 1 MB in single precision, which stays in the second-level cache between the product and
 # the mask. From 512 to 8192 rows the time changes by less than its noise.

@@ -8,10 +8,10 @@ import numpy as np
 
 from clifford_rand._checks import check_bool, check_positive
 from clifford_rand._typing import Array, ArrayLike
-from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.datafits.functions import library
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.registry import make_datafit
+from clifford_rand_nn.problems.datafit import Datafit
+from clifford_rand_nn.problems.loss import Loss
+from clifford_rand_nn.problems.loss_functions import library
+from clifford_rand_nn.problems.loss_registry import make_datafit
 
 _DOUBLE = np.finfo(np.float64)
 EQUALITY_TOL = 1e-9  # of |theta|_1: sums that must vanish in exact arithmetic, where they are checked again

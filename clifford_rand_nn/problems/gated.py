@@ -10,10 +10,9 @@ from clifford_rand._checks import as_real, check_bool, check_size, describe, fai
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn._display import short_repr
-from clifford_rand_nn.datafits.datafit import unpenalized_fit
-from clifford_rand_nn.datafits.functions import library
 from clifford_rand_nn.gates.hyperplanes import checked_patterns
 from clifford_rand_nn.problems.coordinates import CsrRows, same_problem_rows
+from clifford_rand_nn.problems.datafit import unpenalized_fit
 from clifford_rand_nn.problems.duality import (
     DualBound,
     TargetOptions,
@@ -23,6 +22,7 @@ from clifford_rand_nn.problems.duality import (
     rounding_of_norm,
     square_above,
 )
+from clifford_rand_nn.problems.loss_functions import library
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GroupL2, Ridge
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, row_lengths, row_squares
@@ -167,8 +167,8 @@ class GatedReLUProblem(GatedProblem):
     and bounds are those of exactly these numbers, in double precision. ``y`` (n,): targets: real for "squared" and
     "huber", -1 and 1 for "logistic" and "squared_hinge", one-hot (n, C) for "softmax". ``patterns`` (n, P): one
     activation pattern per column; P = 0 leaves the intercept alone. ``loss``: A name in
-    `clifford_rand_nn.datafits.registry.LOSSES`, or a record. ``huber_delta``: of "huber" and "log_cosh" alone: where
-    they turn from square to line, 1 unless given. ``sample_weight`` (n,): the loss becomes
+    `clifford_rand_nn.problems.loss_registry.LOSSES`, or a record. ``huber_delta``: of "huber" and "log_cosh" alone:
+    where they turn from square to line, 1 unless given. ``sample_weight`` (n,): the loss becomes
     :math:`\sum_jw_j\ell_j/\sum_jw_j`: only ratios matter, ``beta`` means what it means without weights, and a whole
     number w is as good as w duplicates. Inside, weights have mean 1. Raises ArgumentError: shapes that do not
     fit, values that are not finite, targets outside their range, beta ≤ 0, weights ≤ 0.

@@ -9,7 +9,6 @@ from scipy.sparse import issparse
 
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.functions import cast, library, zeros
 from clifford_rand_nn.problems.coordinates import (
     CsrRows,
     coordinates,
@@ -18,6 +17,7 @@ from clifford_rand_nn.problems.coordinates import (
     row_tiles,
     unpenalized_basis,
 )
+from clifford_rand_nn.problems.loss_functions import cast, library, zeros
 from clifford_rand_nn.problems.penalties import GateMetric
 
 _POWER_STEPS = 30

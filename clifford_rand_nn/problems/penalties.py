@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.functions import library, peak
+from clifford_rand_nn.problems.loss_functions import library, peak
 
 _PROX_STEPS = 50
 _NOTHING = 1e-120  # of the size of the coordinates: a radius below it takes nothing off, and its square is not held

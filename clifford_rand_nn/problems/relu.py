@@ -10,11 +10,11 @@ from clifford_rand._checks import as_rows, check_bool, check_choice, check_size,
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._display import short_repr
-from clifford_rand_nn.datafits.datafit import unpenalized_fit
 from clifford_rand_nn.gates.hyperplanes import checked_patterns
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import reach_of_rows
 from clifford_rand_nn.pricing.cones import ConePricer
+from clifford_rand_nn.problems.datafit import unpenalized_fit
 from clifford_rand_nn.problems.duality import (
     DualBound,
     TargetOptions,

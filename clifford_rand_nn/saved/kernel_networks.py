@@ -9,7 +9,6 @@ from clifford_rand_nn._display import as_table
 from clifford_rand_nn._records import Arrays, agree, checked, number, plain, record_of, text, values_of, whole
 from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
-from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.estimators.network_classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network_regressor import ConvexNetworkRegressor
 from clifford_rand_nn.estimators.sparse_network import NeuronScore
@@ -23,6 +22,7 @@ from clifford_rand_nn.kernel_network.target_transform import (
     TargetTransform,
     TargetTransformScore,
 )
+from clifford_rand_nn.problems.loss_registry import as_loss
 from clifford_rand_nn.saved import parts
 from clifford_rand_nn.saved.networks import pack_neurons, read_neurons
 from clifford_rand_nn.shards.certificate import ShardCertificate

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from clifford_rand_nn._records import Arrays, agree, number, record_of, values_of, whole
 from clifford_rand_nn.certificates.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
-from clifford_rand_nn.datafits.registry import as_loss, has_delta
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLasso, CrossProductLassoClassifier, CrossProductLassoRegressor
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier, ConvexReLURegressor
@@ -20,6 +19,7 @@ from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.gated import Coefficients
+from clifford_rand_nn.problems.loss_registry import as_loss, has_delta
 from clifford_rand_nn.saved import parts
 from clifford_rand_nn.shards.certificate import ShardCertificate
 

@@ -10,11 +10,11 @@ from clifford_rand import __version__
 from clifford_rand._checks import describe, fail
 from clifford_rand_nn._records import Arrays, agree, number, plain, record_of, truth, values_of, whole
 from clifford_rand_nn.certificates.claims import GatedClaim, KernelClaim
-from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.kernel_network.calibration import Calibration
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
+from clifford_rand_nn.problems.loss import Loss
 from clifford_rand_nn.row_sums import Targets
 from clifford_rand_nn.shards.certificate import ShardCertificate
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.functions import cast, library, zeros
-from clifford_rand_nn.datafits.loss import Loss
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.problems.duality import balanced_bound, imbalance, square_above
+from clifford_rand_nn.problems.loss import Loss
+from clifford_rand_nn.problems.loss_functions import cast, library, zeros
 from clifford_rand_nn.row_sums import Block, Kept, RowMap, RowSum, Sums, Targets
 from clifford_rand_nn.shards.scan import lifted, masked, masked_sums
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from clifford_rand._checks import quantity
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase
-from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.kernel_network.candidates import Candidate, Problem, level
 from clifford_rand_nn.kernel_network.kernel_products import (
     LOGISTIC_PASSES,
@@ -45,6 +44,7 @@ from clifford_rand_nn.kernel_network.many_rows import TOL
 from clifford_rand_nn.kernel_network.metric_selection import MetricSelection
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.training import Choices
+from clifford_rand_nn.problems.loss_registry import as_loss
 from clifford_rand_nn.row_sums import Engine, MemoryEngine, Sums, Targets
 from clifford_rand_nn.shards.landmark_sample import SampleRows, select_on_sample, split_sample
 from clifford_rand_nn.shards.scan import Facts

@@ -10,8 +10,8 @@ import numpy as np
 
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit
 from clifford_rand_nn.problems.coordinates import as_array
+from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights

@@ -9,8 +9,8 @@ from scipy.sparse import issparse
 from clifford_rand._checks import describe, fail
 from clifford_rand.errors import require
 from clifford_rand_nn.cost import Estimate, memory_limit
-from clifford_rand_nn.datafits.functions import peak
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
+from clifford_rand_nn.problems.loss_functions import peak
 from clifford_rand_nn.solvers.base import Limits, Result, Status, is_stuck, with_status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit
+from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.gated import GatedProblem, GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.solvers.gram_design import GatedDesign

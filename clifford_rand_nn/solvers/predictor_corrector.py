@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
+from clifford_rand_nn.problems.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.solvers.complementarity import longest_step
 
 _IDLE = 1e-6  # of the largest target: the slope at the null fit of a constant target; n rows have slopes of 1/n

@@ -23,9 +23,9 @@ from clifford_rand._typing import Array, NDArray
 from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.certificates.values import rescaled, with_network_values
-from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.datafits.registry import loss_of
 from clifford_rand_nn.pricing.family import Family, Multipliers, lifted_rows
+from clifford_rand_nn.problems.datafit import Datafit
+from clifford_rand_nn.problems.loss_registry import loss_of
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.cvxpy_reference import units_of, weighted_loss
 from clifford_rand_nn.sparse_rows import with_feature

@@ -17,7 +17,7 @@ from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.networks import TwoLayerNetwork, balanced_network, unit_atoms, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.solvers.lasso.working_set import solved_master
+from clifford_rand_nn.solvers.lasso_working_set import solved_master
 from clifford_rand_nn.verdicts.foreign_networks import OPTIONS, VerdictSettings, read_network
 from clifford_rand_nn.verdicts.program import Solution, TrainingProgram
 

@@ -13,11 +13,11 @@ from clifford_rand._checks import as_array, as_real, check_length, describe, fai
 from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import NetworkClaim
-from clifford_rand_nn.datafits.entropy import MultilabelLogistic
-from clifford_rand_nn.datafits.loss import Loss
-from clifford_rand_nn.datafits.registry import as_loss, encode_labels, has_delta
 from clifford_rand_nn.estimators.rows import training_labels
 from clifford_rand_nn.networks import TwoLayerNetwork
+from clifford_rand_nn.problems.entropy import MultilabelLogistic
+from clifford_rand_nn.problems.loss import Loss
+from clifford_rand_nn.problems.loss_registry import as_loss, encode_labels, has_delta
 
 _KINDS = (
     "a torch.nn.Sequential(Linear, ReLU, Linear) or its state, a fitted MLPClassifier or MLPRegressor with one hidden "

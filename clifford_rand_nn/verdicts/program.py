@@ -23,7 +23,6 @@ from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.certificates.values import with_network_values
-from clifford_rand_nn.datafits.registry import LOSSES
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.relu import ConvexReLU
 from clifford_rand_nn.estimators.relu_selection import columns_seconds, own_neurons, projection_seconds
@@ -50,6 +49,7 @@ from clifford_rand_nn.networks import (
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import SWEEP_D, Family, gate_scope
+from clifford_rand_nn.problems.loss_registry import LOSSES
 from clifford_rand_nn.problems.relu import RELU_PENALTIES, ConvexReLUProblem
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Result

@@ -22,7 +22,7 @@ from sharded.made import files, made
 from timing import least, machine, need, options
 
 from clifford_rand_nn import GatedReLUClassifier
-from clifford_rand_nn.datafits.registry import as_loss
+from clifford_rand_nn.problems.loss_registry import as_loss
 from clifford_rand_nn.row_sums import RowSum, Targets, pairwise
 from clifford_rand_nn.shards.dask_engine import DaskEngine
 from clifford_rand_nn.shards.gated_passes import Judge, Network, Patterns

@@ -40,9 +40,9 @@ from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.path_following import homotopy
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_path_following import homotopy
+from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 
 PAPER = 1e-3  # the paper's beta on the spiral, in its scale
 OPTIMUM = 0.80696367  # of the dictionary, found by CLARABEL to 1e-8 in another program

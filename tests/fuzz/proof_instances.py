@@ -7,7 +7,7 @@ import numpy as np
 
 import clifford_rand_nn as cn
 from clifford_rand_nn.certificates.claims import GatedClaim, KernelClaim
-from clifford_rand_nn.datafits.registry import LOSSES
+from clifford_rand_nn.problems.loss_registry import LOSSES
 from fuzz import hard_rows
 from support.descents import Descent, GroupDescent, losses
 

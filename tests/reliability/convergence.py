@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 
 import clifford_rand_nn as cn
-from clifford_rand_nn.datafits import registry
+from clifford_rand_nn.problems import loss_registry as registry
 from reliability.promise import Outcome
 
 _KINDS = "GatedReLU", "ConvexReLU", "CrossProductLasso", "ConvexNetwork"

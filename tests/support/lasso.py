@@ -3,8 +3,8 @@
 import cvxpy as cp
 import numpy as np
 
-from clifford_rand_nn.datafits.registry import LOSSES
 from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.problems.loss_registry import LOSSES
 from support.problems import delta_of
 
 KINDS = ["wide", "tall", "repeated", "low rank", "integers"]

@@ -27,10 +27,10 @@ from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.gram_newton import GramNewton
 from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel_newton import KernelNewton
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.majorize_minimize import MajorizeMinimize
-from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_majorize_minimize import MajorizeMinimize
+from clifford_rand_nn.solvers.lasso_proximal_newton import ProximalNewton
+from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((90, 3))

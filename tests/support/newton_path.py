@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network.newton_path import NewtonPath, rows_of
+from clifford_rand_nn.problems.loss_registry import make_datafit
 from clifford_rand_nn.solvers.base import Limits
 
 

@@ -16,7 +16,7 @@ TIGHT = 1e-11  # of the gap: optima to many digits, so that objectives say what 
 
 def problems():
     """Return problems by name: every loss, penalty, bias, solver, with weights and several outputs, by pairs."""
-    from clifford_rand_nn.datafits.registry import LOSSES
+    from clifford_rand_nn.problems.loss_registry import LOSSES
     from support.pairwise import pairs
 
     every = [("free", True), (False, False), (False, True), ("penalized", True)]
@@ -60,7 +60,7 @@ def _fit(family, loss="squared", weights=False, outputs=1, **options):
     import numpy as np
 
     import clifford_rand_nn as nn
-    from clifford_rand_nn.datafits.registry import LOSSES
+    from clifford_rand_nn.problems.loss_registry import LOSSES
 
     n, d = {"gated": (60, 4), "relu": (24, 2), "lasso": (20, 2), "shards": (200, 4), "infinite": (60, 4)}[family]
     X, y, w = _rows(n, d)

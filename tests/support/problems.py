@@ -3,7 +3,7 @@
 import numpy as np
 
 from clifford_rand_nn import activation_patterns, sample_gates
-from clifford_rand_nn.datafits import registry
+from clifford_rand_nn.problems import loss_registry as registry
 from clifford_rand_nn.problems.gated import GatedReLUProblem
 
 # every registered loss with a gradient: a new one goes through all tests that run over these

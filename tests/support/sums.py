@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from clifford_rand_nn.datafits.functions import library
+from clifford_rand_nn.problems.loss_functions import library
 from clifford_rand_nn.row_sums import PartWork, RowMap, RowSum
 from clifford_rand_nn.shards.source import shard_blocks
 

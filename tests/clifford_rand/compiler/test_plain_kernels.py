@@ -12,8 +12,8 @@ from clifford_rand.crossproduct import null_vectors, paths
 from clifford_rand.plans import kernels, table_plan
 from clifford_rand.plans.table_plan import TablePlan
 from clifford_rand.sketch import dense, sparse
-from clifford_rand_nn.datafits import functions
 from clifford_rand_nn.kernel_network import kernel_functions
+from clifford_rand_nn.problems import loss_functions
 from clifford_rand_nn.shards import scan
 
 precisions = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -117,8 +117,8 @@ def test_sums_along_rays():
     f, y, w = normal(0, 300) * np.geomspace(1e-3, 1e3, 300), np.sign(normal(1, 300)), np.abs(normal(2, 300))
     scales = np.array([1e-6, 0.3, 1.0])
     theta, expected_theta = np.empty(300), np.empty(300)
-    expected = functions.logistic_rays(f, y, w, scales, expected_theta)
-    np.testing.assert_allclose(functions._rays_by_numpy(f, y, w, scales, theta), expected, rtol=1e-12)
+    expected = loss_functions.logistic_rays(f, y, w, scales, expected_theta)
+    np.testing.assert_allclose(loss_functions._rays_by_numpy(f, y, w, scales, theta), expected, rtol=1e-12)
     np.testing.assert_allclose(theta, expected_theta, rtol=1e-13)
 
 

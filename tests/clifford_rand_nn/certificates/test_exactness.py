@@ -23,7 +23,7 @@ from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 from examples.paper.methods.cone_decomposition import cone_decomposition
 from support.pairwise import pairwise
 

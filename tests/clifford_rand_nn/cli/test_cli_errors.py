@@ -12,8 +12,8 @@ from clifford_rand_nn.cli import estimators, predict
 from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.cli.exported import EXPORTERS
 from clifford_rand_nn.cli.options import ModelKind
-from clifford_rand_nn.datafits.registry import loss_names
 from clifford_rand_nn.gates.sampling import METHODS
+from clifford_rand_nn.problems.loss_registry import loss_names
 from support.command_line import error_of, run
 
 pd = pytest.importorskip("pandas")

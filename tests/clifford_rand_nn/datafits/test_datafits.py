@@ -6,10 +6,10 @@ import pytest
 from scipy.optimize import approx_fprime, brentq
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn.datafits import registry
-from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
-from clifford_rand_nn.datafits.entropy import Softmax
-from clifford_rand_nn.datafits.registry import make_datafit
+from clifford_rand_nn.problems import loss_registry as registry
+from clifford_rand_nn.problems.datafit import Datafit, unpenalized_fit
+from clifford_rand_nn.problems.entropy import Softmax
+from clifford_rand_nn.problems.loss_registry import make_datafit
 from support.problems import ALL_LOSSES as LOSSES
 from support.problems import delta_of, targets
 

@@ -10,7 +10,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from clifford_rand_nn.datafits import registry
+from clifford_rand_nn.problems import loss_registry as registry
 
 _SHARE = 1e-14
 _DIGITS = 700  # log cosh of 1e-300 by its definition cancels 600 of them

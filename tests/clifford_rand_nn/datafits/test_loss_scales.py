@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn import ConvexReLUClassifier, ConvexReLURegressor, CrossProductLassoRegressor, GatedReLURegressor
-from clifford_rand_nn.datafits import registry
-from clifford_rand_nn.datafits.datafit import unpenalized_fit
+from clifford_rand_nn.problems import loss_registry as registry
+from clifford_rand_nn.problems.datafit import unpenalized_fit
 from support.problems import REAL_LOSSES
 
 _FITS = {

@@ -16,10 +16,10 @@ from clifford_rand_nn import (
     load_model,
     save_model,
 )
-from clifford_rand_nn.datafits.poisson_quantile import Poisson
-from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.problems.gated import GatedReLUProblem, GatedRidgeProblem
 from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.problems.loss_registry import make_datafit
+from clifford_rand_nn.problems.poisson_quantile import Poisson
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.scores import d_squared
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
@@ -30,7 +30,7 @@ from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gram_newton import GramNewton
 from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel_newton import KernelNewton
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
 from support.problems import agree
 
 _LOSS = Poisson()

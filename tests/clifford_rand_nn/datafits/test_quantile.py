@@ -8,10 +8,10 @@ from sklearn.linear_model import QuantileRegressor
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.datafits.poisson_quantile import Quantile, SmoothQuantile
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
+from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.gated import GatedRidgeProblem
+from clifford_rand_nn.problems.poisson_quantile import Quantile, SmoothQuantile
 from clifford_rand_nn.scores import d_squared
 from clifford_rand_nn.solvers.base import Limits
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from clifford_rand_nn.datafits.registry import encode_labels, make_datafit
 from clifford_rand_nn.estimators.lasso_paths import LassoCoordinateDescent
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.problems.loss_registry import encode_labels, make_datafit
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
 from support.pairwise import pairwise
 
 rng = np.random.default_rng(4)

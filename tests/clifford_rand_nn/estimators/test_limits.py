@@ -15,9 +15,9 @@ from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.gram_newton import GramNewton
 from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel_newton import KernelNewton
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.path_following import homotopy
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_path_following import homotopy
+from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 from clifford_rand_nn.solvers.stopping import Watch
 from support.clock import within
 from support.limited import GATED, GATES, LONG, NESTED, OURS, PATHS, SOLVERS, K, X, Y, is_sound

@@ -46,7 +46,7 @@ from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.gram_newton import GramNewton
 from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.kernel_newton import KernelNewton
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((12, 2))

@@ -15,7 +15,7 @@ from clifford_rand_nn.estimators import relu
 from clifford_rand_nn.estimators.relu_selection import own_neurons
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
 from clifford_rand_nn.solvers.stopping import Watch
 
 RNG = np.random.default_rng(0)

@@ -29,9 +29,9 @@ from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.path_following import homotopy
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_path_following import homotopy
+from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 2))

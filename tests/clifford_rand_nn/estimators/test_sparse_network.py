@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
 from clifford_rand_nn.estimators.lasso_paths import GroupLassoPath, climbed
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 
 GATES = ["optimized", "row_spanned"]
 RNG = np.random.default_rng(0)

@@ -30,9 +30,9 @@ from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.path_following import homotopy
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_path_following import homotopy
+from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 from support.pairwise import pairwise
 from support.problems import LOSSES, ONE_OUTPUT, REAL_LOSSES, delta_of, targets
 

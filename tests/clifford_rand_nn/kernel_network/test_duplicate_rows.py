@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor
-from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.estimators.unique_rows import Data, LabeledRows, UniqueRows
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import Duplicates, LeaveOneOut
 from clifford_rand_nn.kernel_network.many_rows import solve_many
 from clifford_rand_nn.kernel_network.newton_path import NewtonPath
+from clifford_rand_nn.problems.loss_registry import make_datafit
 from clifford_rand_nn.solvers.base import Limits
 
 KERNEL, BETA = GateKernel(1.0), 0.02

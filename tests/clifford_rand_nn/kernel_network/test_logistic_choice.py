@@ -5,7 +5,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from clifford_rand_nn.datafits.registry import encode_labels
 from clifford_rand_nn.kernel_network.calibration import fit_calibration
 from clifford_rand_nn.kernel_network.candidates import Problem
 from clifford_rand_nn.kernel_network.cholesky import spread
@@ -13,6 +12,7 @@ from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.metric_frame import learn_frame
 from clifford_rand_nn.kernel_network.metric_selection import select_metric, wrong_class
 from clifford_rand_nn.kernel_network.newton_path import BetaTask, choose_beta, choose_by_holdout
+from clifford_rand_nn.problems.loss_registry import encode_labels
 from support.newton_path import logistic_path
 
 

@@ -8,10 +8,10 @@ from sklearn.linear_model import LogisticRegression
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier
-from clifford_rand_nn.datafits.registry import make_datafit
 from clifford_rand_nn.kernel_network import approximate_leave_one_out as left_out_module
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
 from clifford_rand_nn.kernel_network.newton_path import seconds
+from clifford_rand_nn.problems.loss_registry import make_datafit
 from clifford_rand_nn.solvers import kernel_newton
 from support.newton_path import logistic_path
 

@@ -7,8 +7,8 @@ from sklearn.metrics import d2_pinball_score, d2_tweedie_score
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexNetworkRegressor, Shards, explain, load_model, save_model
-from clifford_rand_nn.datafits.poisson_quantile import Poisson, SmoothQuantile
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.problems.poisson_quantile import Poisson, SmoothQuantile
 from support.newton_path import logistic_path
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.pricing.family import MomentPricer, Multipliers, Quadratic, lifted_rows
 from clifford_rand_nn.pricing.simplices import SimplexPricer
 from clifford_rand_nn.pricing.sweep import SweepPricer
+from clifford_rand_nn.problems.datafit import Datafit
+from clifford_rand_nn.problems.loss_registry import as_loss
 from clifford_rand_nn.verdicts.any_width import moment_relaxation
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
-from clifford_rand_nn.datafits.datafit import unpenalized_fit
+from clifford_rand_nn.problems.datafit import unpenalized_fit
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients, project_on_cone
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint

@@ -14,12 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
-from clifford_rand_nn.datafits.registry import as_loss, encode_labels
 from clifford_rand_nn.kernel_network import kernel_products as span
 from clifford_rand_nn.kernel_network.kernel_products import LandmarkRows, LandmarkSpan
 from clifford_rand_nn.kernel_network.landmark_judge import LossSum, ResidualSum, SpanProblem, judge
 from clifford_rand_nn.kernel_network.landmark_newton import NewtonSteps, NormalSum
 from clifford_rand_nn.kernel_network.training import choose_kernel
+from clifford_rand_nn.problems.loss_registry import as_loss, encode_labels
 from clifford_rand_nn.row_sums import Block, RowSum, Targets
 from clifford_rand_nn.shards import landmark_fit
 from clifford_rand_nn.shards.checkpoint import Checkpoint

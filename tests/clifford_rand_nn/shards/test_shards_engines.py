@@ -13,7 +13,7 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier, GatedReLURegressor
-from clifford_rand_nn.datafits.registry import as_loss
+from clifford_rand_nn.problems.loss_registry import as_loss
 from clifford_rand_nn.row_sums import Need, Part, Targets, pairwise, runs
 from clifford_rand_nn.shards.gated_passes import Balance, Judge, Network, Patterns
 from clifford_rand_nn.shards.local_engine import LocalEngine, as_engine

@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import GatedReLUClassifier, GatedReLURegressor, load_model, save_model
-from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.estimators import sharded
+from clifford_rand_nn.problems.loss_registry import as_loss
 from clifford_rand_nn.row_sums import Targets
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.gated_fit import ShardedFista

@@ -5,8 +5,8 @@ import pytest
 
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.complementarity import Discs, TwoSided
-from clifford_rand_nn.solvers.lasso.central_path import NormalMatrix
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_central_path import NormalMatrix
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
 from support.lasso import KINDS, dictionary, lasso, reference
 from support.pairwise import pairwise
 from support.problems import LOSSES, ONE_OUTPUT

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from clifford_rand_nn.datafits.registry import as_loss
 from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.problems.loss_registry import as_loss
 from clifford_rand_nn.solvers.base import Status
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.majorize_minimize import MajorizeMinimize
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_majorize_minimize import MajorizeMinimize
 from support.pairwise import pairwise
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn.problems.lasso import LassoProblem
-from clifford_rand_nn.solvers.lasso import proximal_newton
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers import lasso_proximal_newton
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_proximal_newton import ProximalNewton
+from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 from support.lasso import KINDS, lasso, reference
 from support.pairwise import pairwise
 
@@ -93,7 +93,7 @@ def test_no_factor_makes_steps_shorter(monkeypatch):
             raise np.linalg.LinAlgError
         return cholesky(A)
 
-    monkeypatch.setattr(proximal_newton.np.linalg, "cholesky", failing)
+    monkeypatch.setattr(lasso_proximal_newton.np.linalg, "cholesky", failing)
     result = ProximalNewton().solve(problem)
     assert len(calls) > 20
     assert result.status == "optimal"

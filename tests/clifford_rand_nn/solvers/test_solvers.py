@@ -15,9 +15,9 @@ from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
-from clifford_rand_nn.solvers.lasso.working_set import WorkingSet
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_proximal_newton import ProximalNewton
+from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 from support.lasso import lasso
 from support.pairwise import pairwise
 from support.problems import LOSSES, agree, make

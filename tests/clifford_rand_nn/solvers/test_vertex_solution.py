@@ -6,7 +6,7 @@ import pytest
 from clifford_rand import ArgumentError
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint, _push, polished, purify
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint, _push, polished, purify
 from clifford_rand_nn.solvers.stopping import Watch
 from support.lasso import KINDS, dictionary, lasso
 from support.problems import ONE_OUTPUT

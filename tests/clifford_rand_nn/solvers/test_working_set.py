@@ -11,10 +11,10 @@ from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import BlockPricer, reach_of_rows
 from clifford_rand_nn.pricing.sweep import SweepPricer
 from clifford_rand_nn.problems.lasso import LassoProblem
+from clifford_rand_nn.solvers import lasso_working_set
 from clifford_rand_nn.solvers.base import Status
-from clifford_rand_nn.solvers.lasso import working_set
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso.working_set import MatrixColumns, WorkingSet
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_working_set import MatrixColumns, WorkingSet
 from support.lasso import KINDS, lasso
 from support.pairwise import pairwise
 from support.problems import ONE_OUTPUT
@@ -205,7 +205,7 @@ def test_a_crowd_of_idle_atoms_is_dropped_without_harm(monkeypatch):
         return own(self, index)
 
     monkeypatch.setattr(MatrixColumns, "kept", kept)
-    monkeypatch.setattr(working_set, "_CROWDED", 1)
+    monkeypatch.setattr(lasso_working_set, "_CROWDED", 1)
     problem = lasso("squared", "wide", share=0.02)
     K = np.concatenate([problem.K, problem.K @ np.random.default_rng(0).random((60, 900)) / 60], axis=1)
     problem = LassoProblem(K, problem.datafit.y, problem.beta)

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits import functions
-from clifford_rand_nn.datafits.functions import (
+from clifford_rand_nn.problems.loss import Loss
+from clifford_rand_nn.problems.loss_functions import (
     complement_entropy,
     entropy,
     library,
@@ -16,8 +16,8 @@ from clifford_rand_nn.datafits.functions import (
     sigmoid,
     softmax,
     softplus,
+    solve,
 )
-from clifford_rand_nn.datafits.loss import Loss
 
 _ROUNDING = 4.5  # roundings, 1e-15 in double precision, of the terms of the prox's equation
 _NOISE = 450.0  # roundings of a difference of merit values: near the minimum they cannot tell a good step from none
@@ -194,7 +194,7 @@ class Softmax(Loss):
             rest = xp.sum(p[:, :a], axis=1, keepdims=True) + xp.sum(p[:, a + 1 :], axis=1, keepdims=True)
             W = p[:, a : a + 1] * rest  # p(1 - p) without cancellation
             H[a * q : (a + 1) * q, a * q : (a + 1) * q] = root.T @ (W * root)
-        mu = functions.solve(H, xp.reshape(-excess[:, :-1].T, (-1, 1)))
+        mu = solve(H, xp.reshape(-excess[:, :-1].T, (-1, 1)))
         shift = xp.concat([Q @ xp.reshape(mu, (C - 1, q)).T, xp.zeros_like(p[:, :1])], axis=1)
         shift = shift - xp.sum(y * shift, axis=1, keepdims=True)
         rest = xp.clip(-theta * (1 - y) * (1 - shift + xp.sum(p * shift, axis=1, keepdims=True)), 0.0, None)

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import logit, wrightomega
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.functions import complement_entropy, entropy, library, sigmoid, softplus
-from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.problems.loss import Loss
+from clifford_rand_nn.problems.loss_functions import complement_entropy, entropy, library, sigmoid, softplus
 
 # Below the first, |d| or |r|, series replace differences that cancel: the omitted terms are less than rounding.
 _NEAR = 0.1

@@ -1,7 +1,7 @@
 r"""Losses: records of formulas, of which solvers, problems and certificates take what they need.
 
 A record knows no data. `Datafit` is a record with targets and weights of rows, and all the rest of the library goes
-through that. To add a loss, write its record and name it in `clifford_rand_nn.datafits.registry`.
+through that. To add a loss, write its record and name it in `clifford_rand_nn.problems.loss_registry`.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.functions import library, peak
+from clifford_rand_nn.problems.loss_functions import library, peak
 
 _ROUNDING = 16.0  # roundings of the terms of the prox's equation, at which its residual is noise
 # A stored dual point is clipped where it exceeds a bound by this share; its rows may miss sums of 0 by as much.

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.functions import library, solve
-from clifford_rand_nn.datafits.loss import Loss
+from clifford_rand_nn.problems.loss import Loss
+from clifford_rand_nn.problems.loss_functions import library, solve
 
 _AT_BOUND = 4.0  # roundings that a point scaled to a bound may come out beyond it
 _OFF_SIMPLEX = 4500.0  # roundings, 1e-12 in double precision, by which a row of entries that sum to zero may miss it

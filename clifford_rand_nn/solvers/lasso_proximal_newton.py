@@ -12,7 +12,7 @@ from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
-from clifford_rand_nn.solvers.lasso.interior_point import make_basic
+from clifford_rand_nn.solvers.lasso_interior_point import make_basic
 from clifford_rand_nn.solvers.stopping import Watch, handed_over
 
 _FIRST, _GROWTH, _LARGEST = 10.0, 5.0, 1e8  # lengths of proximal steps, over the squares of the columns

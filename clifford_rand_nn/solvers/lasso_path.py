@@ -39,7 +39,7 @@ class LassoPath:
 
     Examples
     --------
-    >>> from clifford_rand_nn.solvers.lasso.path_following import homotopy
+    >>> from clifford_rand_nn.solvers.lasso_path_following import homotopy
     >>> path = homotopy(np.eye(2), [3.0, 1.0], fit_intercept=False, beta_min=0.0)
     >>> path.betas.tolist()
     [1.5, 0.5, 0.0]

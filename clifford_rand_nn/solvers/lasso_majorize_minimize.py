@@ -10,12 +10,12 @@ from scipy.linalg import cho_factor, cho_solve
 from clifford_rand._checks import describe, fail
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit, unpenalized_fit
-from clifford_rand_nn.datafits.loss import Squared
+from clifford_rand_nn.problems.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.problems.loss import Squared
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.conjugate_gradient import CGIterate, conjugate_gradient
-from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
+from clifford_rand_nn.solvers.lasso_proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.stopping import Watch, handed_over
 
 _SHARE = 0.1  # of the gap so far: what a model is solved to

@@ -17,11 +17,11 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array
-from clifford_rand_nn.datafits.datafit import Datafit
-from clifford_rand_nn.datafits.entropy import LogCosh, Logistic, Softmax
-from clifford_rand_nn.datafits.functions import library
-from clifford_rand_nn.datafits.loss import Huber, Loss, Squared, SquaredHinge
-from clifford_rand_nn.datafits.poisson_quantile import Poisson, Quantile
+from clifford_rand_nn.problems.datafit import Datafit
+from clifford_rand_nn.problems.entropy import LogCosh, Logistic, Softmax
+from clifford_rand_nn.problems.loss import Huber, Loss, Squared, SquaredHinge
+from clifford_rand_nn.problems.loss_functions import library
+from clifford_rand_nn.problems.poisson_quantile import Poisson, Quantile
 
 LOSSES: dict[str, type[Loss]] = {
     kind.name: kind for kind in (Squared, Huber, LogCosh, Poisson, Quantile, Logistic, SquaredHinge, Softmax)

@@ -9,11 +9,11 @@ import numpy as np
 from clifford_rand._checks import as_real, check_size, describe, fail
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn.datafits.registry import normalized
 from clifford_rand_nn.problems.duality import gap_above
+from clifford_rand_nn.problems.loss_registry import normalized
 from clifford_rand_nn.solvers.base import Limits, Status
-from clifford_rand_nn.solvers.lasso.active_columns import ActiveColumns, CenteredColumns, turn
-from clifford_rand_nn.solvers.lasso.path import SO_FAR, LassoPath, PathPoint
+from clifford_rand_nn.solvers.lasso_active_columns import ActiveColumns, CenteredColumns, turn
+from clifford_rand_nn.solvers.lasso_path import SO_FAR, LassoPath, PathPoint
 from clifford_rand_nn.solvers.stopping import BestIterate, handed_over
 
 _EPS = np.finfo(np.float64).eps

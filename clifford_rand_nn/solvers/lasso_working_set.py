@@ -16,9 +16,9 @@ from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.problems.duality import DualBound, TargetOptions, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
-from clifford_rand_nn.solvers.lasso.interior_point import InteriorPoint, polished
-from clifford_rand_nn.solvers.lasso.majorize_minimize import MajorizeMinimize
-from clifford_rand_nn.solvers.lasso.proximal_newton import ProximalNewton
+from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint, polished
+from clifford_rand_nn.solvers.lasso_majorize_minimize import MajorizeMinimize
+from clifford_rand_nn.solvers.lasso_proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.stopping import Watch, handed_over
 
 # How many times as many columns of a matrix as are added the sample of them is drawn from. On the spiral 4 took 19

@@ -1,1 +1,0 @@
-"""The Lasso over a dictionary: interior points, working sets, the exact path, basic solutions."""
