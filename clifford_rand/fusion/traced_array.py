@@ -258,6 +258,8 @@ class TracedArray(np.ndarray):
                 return traced(ufunc(*(np.asarray(x, dtype=np.float64) for x in inputs)))
 
             def apply(*values: Any) -> Any:
+                if any(not isinstance(x, TracedScalar) and x != x for x in values):
+                    return np.nan
                 return apply_ufunc(ufunc, tuple(trace.scalar(x) for x in values[:1]) + values[1:], FUNCTIONS)
 
             result = _each(apply, *inputs)

@@ -24,6 +24,8 @@ from clifford_rand.presets.cga.conformal_object import ConformalObject, Object, 
 from clifford_rand.presets.cga.parts import FLAT, ROUND, assemble, model_of, null_space
 from clifford_rand.presets.inputs import largest, lengths, of_algebra, tolerance
 
+ROUNDING = 16  # units of rounding of coordinates within which two points are one
+
 
 @specialized()
 @one_batch
@@ -34,8 +36,8 @@ def closest_points(
 
     Points, point pairs, lines, planes, circles, spheres, and what they are called in more dimensions. Spheres are
     surfaces: the center is at a distance r. Exact minima by linear algebra, a secular equation (flat and sphere), or
-    the roots of a polynomial of degree 8 (a circle and a sphere of any dimension). Only two spheres of dimension ≥ 2,
-    neither of them a hypersphere, which takes n ≥ 4, are searched from many starts.
+    Newton's method with a proof of the least value (a circle and a flat or sphere of any dimension). Only two spheres
+    of dimension ≥ 2, neither of them a hypersphere, which takes n ≥ 4, are searched from many starts.
 
     Parameters
     ----------
@@ -65,7 +67,8 @@ def closest_points(
 def distance(P: Object, Q: Object, /, *, dual: bool = False, rtol: float | None = None) -> Any:
     """Return the least distances of the points on P and Q, of any two objects, as `closest_points` finds them.
 
-    Of two points: sqrt(-2 P·Q) at weight 1, from the coordinates, where nothing cancels.
+    Of two points: sqrt(-2 P·Q) at weight 1, from the coordinates, where nothing cancels. Of other objects 0 where the
+    closest points differ by rounding only.
 
     Raises
     ------
@@ -84,7 +87,9 @@ def distance(P: Object, Q: Object, /, *, dual: bool = False, rtol: float | None 
     if isinstance(P, Multivector) and isinstance(Q, Multivector) and P.grades == Q.grades == (1,) and not dual:
         return lengths(down(P) - down(of_algebra(Q, P.algebra, "Q", "distance")))
     _, _, D, x, y = _nearest(P, Q, dual, rtol, "distance", "PQ")
-    return lengths(D + y - x)
+    between = D + y - x
+    is_apart = largest(between) > ROUNDING * float(np.finfo(D.dtype).eps) * (largest(D) + largest(y))
+    return lengths(np.where(is_apart[..., None], between, 0))
 
 
 def _nearest(A: Any, B: Any, dual: bool, rtol: float | None, owner: str, names: str) -> Any:
@@ -295,17 +300,22 @@ def intersect(A: Object, B: Object, /, *, dual: bool = False, rtol: float = 1e-9
 
 
 def meet_in_general_position(A: Any, B: Any, owner: str, rtol: float) -> tuple[Any, Any]:
-    """Return the union, the whole space, and the intersection A ∨ B of traced blades.
+    """Return span and intersection of traced blades: I and A ∨ B, or A ∧ B and a scalar for fewer than d vectors.
 
-    |A ∨ B| is |A| |B| times the sines of the angles between the two subspaces, so that none of them is below ``rtol``.
+    |A ∨ B| and |A ∧ B| are |A| |B| times the sines of the angles between the two subspaces, so that none of them is
+    below ``rtol``. The signs are those of `span_and_intersection`.
     """
-    M = A & B
-    if (
-        not M.keys.size
-        or not (lengths(M.coefficients) > rtol * lengths(A.coefficients) * lengths(B.coefficients)).all()
-    ):
+    few = sum(A.grades + B.grades) < A.algebra.d
+    M = A ^ B if few else A & B
+    size = np.asanyarray(lengths(M.coefficients))
+    if not (size > rtol * lengths(A.coefficients) * lengths(B.coefficients)).all():
         raise TraceError("two blades are not in general position")
-    return A.algebra.I, M
+    if not few:
+        return A.algebra.I, M
+    first = M.coefficients[..., -1]
+    for entry in np.moveaxis(M.coefficients, -1, 0)[-2::-1]:
+        first = np.where(abs(entry) >= largest(M.coefficients) / 2, entry, first)
+    return M, A.new(keys_of_grades(A.algebra.d, (0,)), np.where(first < 0, -size, size)[..., None])
 
 
 def _meet(A: Any, k: Any, B: Any, m: Any, rtol: float) -> Any:
