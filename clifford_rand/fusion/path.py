@@ -113,7 +113,7 @@ def path_of(
     single = np.dtype(np.float32) in dtypes and np.dtype(np.float64) not in dtypes
     precision = np.dtype(np.float32 if single else np.float64)
     values = components_of(operands)
-    trace = ExampleTrace(precision, values, whole=target != "batch", is_differentiable=target in ("tensor", "symbols"))
+    trace = ExampleTrace(precision, values, whole=target != "batch", target=target)
     inputs: list[Input] = []
     stand_ins = list(args)
     for k, (place, array, _) in enumerate(operands):

@@ -26,10 +26,10 @@ class ExampleTrace(Trace):
     """A trace that knows the value of every node for one example, ``values`` being the components of its arguments."""
 
     def __init__(
-        self, precision: np.dtype, values: Sequence[Sequence[float]], *, whole: bool, is_differentiable: bool = False
+        self, precision: np.dtype, values: Sequence[Sequence[float]], *, whole: bool, target: str = "one"
     ) -> None:
-        """With ``is_differentiable`` numbers are not rounded to multiples, which has no gradient."""
-        self.is_differentiable = is_differentiable
+        """For tensors and symbols numbers are not rounded to multiples, which has no gradient."""
+        self.is_differentiable, self.is_symbolic = target in ("tensor", "symbols"), target == "symbols"
         super().__init__(precision, whole=whole, lift=lambda trace, A: lift_constant(trace, A.algebra, A))
         self._values, self._known = values, [0.0]
 
@@ -96,6 +96,12 @@ def trace_of(*values: Any) -> Trace | None:
     """Return the trace of arrays, None where all entries are numbers."""
     entries = (entry for array in values for entry in objects_of(array).flat)
     return next((entry.trace for entry in entries if isinstance(entry, TracedScalar)), None)
+
+
+def refuse_symbols(array: Any) -> None:
+    """Raise where an iteration is traced for symbols, for which it is not one formula."""
+    if is_traced(array) and getattr(trace_of(array), "is_symbolic", False):
+        raise TraceError("it iterates")
 
 
 def _where(condition: Any, a: Any, b: Any) -> Any:

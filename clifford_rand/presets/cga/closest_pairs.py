@@ -9,14 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand.fusion.traced_array import decided
+from clifford_rand.fusion.traced_array import decided, refuse_symbols
 from clifford_rand.presets.cga.conformal_object import ConformalObject
 from clifford_rand.presets.cga.parts import ROUND, TANGENT
 from clifford_rand.presets.inputs import directions_of, lengths, plane_directions, rejected
 
 Array = NDArray[Any]
-STARTS, ROUNDS, POLISHED = 8, 40, 40  # of two spheres: random starts, alternations, steps of Newton's method
-SAMPLES, KEPT = 32, 6  # of a circle: angles on a grid beside the roots; the best starts, which Newton's method polishes
+# Of two spheres: random starts, alternations, the best that Newton's method polishes, its steps
+STARTS, ROUNDS, KEPT, POLISHED = 8, 40, 6, 40
+# Of a circle: descents, and steps of Newton's method of each at most and at least, the last of them shorter than NEAR
+TURNS, STEPS, FEWEST, NEAR = 5, 60, 5, 1e-7
 
 
 class Locus(NamedTuple):
@@ -107,7 +109,7 @@ def of_flats(D: Array, U: Array, V: Array, rtol: float) -> tuple[Array, Array]:
             part = (unit * q).sum(axis=-1)[..., None]
             q, w = q - part * unit, w - part * combination
         q = rejected(q, columns)
-        size = np.asanyarray(lengths(q))
+        size = np.sqrt((q * q).sum(axis=-1))  # of a part of a unit vector, which may be rounding
         is_own = decided(size > rtol)[..., None]
         size = np.where(is_own, size[..., None], 1)
         pairs.append((np.where(is_own, q / size, 0), np.where(is_own, w / size, 0)))
@@ -115,7 +117,7 @@ def of_flats(D: Array, U: Array, V: Array, rtol: float) -> tuple[Array, Array]:
     return _times(U, _back(U, D + y)) if U.shape[-1] else np.zeros_like(D), y
 
 
-def on_unit_sphere(M: Array, b: Array) -> Array:
+def on_unit_sphere(b: Array, M: Array) -> Array:
     """Return v, |v| = 1, of least |M v + b|, the global minimum: (MᵀM + μ) v = -Mᵀb with MᵀM + μ ≥ 0.
 
     With δ = μ + a_min, Σ (g_i / (a_i - a_min + δ))² = 1 has one root δ > 0; where the gradient g has no part in the
@@ -140,6 +142,75 @@ def on_unit_sphere(M: Array, b: Array) -> Array:
     return _back(right, _unit(-g / (gap + np.sqrt(low) * np.sqrt(high))))
 
 
+def on_unit_circle(b: Array, M: Array, a: Any = None, r: Any = None) -> Array:
+    """Return v in the plane, |v| = 1, of the least F = |b + M v|²/2, or F = a·v - r |b + M v|: the global minimum.
+
+    Newton's method from the best of four places, and a proof. F is the least value if for no unit vector u
+
+        |b + M u|² - 2F, or (a·u - F)² - r² |b + M u|², is negative.
+
+    Where F' = 0 this is (1 - cos φ) (2ωF'' + e - e cos φ - k sin φ), φ the angle from v to u and ω = 1, or r |b + M v|.
+    So F is the least value where 2ωF'' + e ≥ √(e² + k²); elsewhere it is smaller at the angle of (e, k).
+    """
+
+    def slopes(v: Array) -> tuple[Array, ...]:
+        """Return F, F', F'', ω, e, k."""
+        across = np.stack([-v[..., 1], v[..., 0]], axis=-1)
+        m, n = _times(M, v), _times(M, across)
+        w = b + m
+        F, F1, F2 = (w * w).sum(axis=-1) / 2, (w * n).sum(axis=-1), (n * n).sum(axis=-1) - (w * m).sum(axis=-1)
+        e, k = (m * m).sum(axis=-1) - (n * n).sum(axis=-1), 2 * (m * n).sum(axis=-1)
+        if a is None:
+            return F, F1, F2, np.ones_like(F), e, k
+        A, B, size = (a * v).sum(axis=-1), (a * across).sum(axis=-1), np.sqrt(2 * F)
+        safe = np.where(size > 0, size, 1)
+        F1 = F1 / safe
+        F2 = -A - r * ((F2 - F1 * F1) / safe)
+        return A - r * size, B - r * F1, F2, r * size, A * A - B * B - r * r * e, 2 * A * B - r * r * k
+
+    refuse_symbols(b)
+    eps = float(np.finfo(b.dtype).eps)
+    places = [np.broadcast_to(np.array(v, dtype=b.dtype), (len(b), 2)) for v in ((1, 0), (0, 1), (-1, 0), (0, -1))]
+    v, least = places[0], slopes(places[0])[0]
+    for place in places[1:]:
+        value = slopes(place)[0]
+        v, least = np.where((value < least)[:, None], place, v), np.minimum(value, least)
+    for _ in range(TURNS):
+        v = _descended(slopes, v, eps)
+        _, _, curvature, omega, e, k = slopes(v)
+        both, length = omega * curvature, np.sqrt(e * e + k * k)
+        is_least = decided(2 * both + e >= length - 64 * eps * (abs(both) + length))
+        if is_least.all():
+            break
+        length = np.where(length > 0, length, 1)
+        v = np.where(is_least[:, None], v, _turned(v, e / length, k / length))
+    return v
+
+
+def _turned(v: Array, cosine: Array, sine: Array) -> Array:
+    return np.stack([cosine * v[..., 0] - sine * v[..., 1], cosine * v[..., 1] + sine * v[..., 0]], axis=-1)
+
+
+def _descended(slopes: Any, v: Array, eps: float) -> Array:
+    """Return the local minima that Newton's method finds from unit vectors v of the plane; no step goes up."""
+    value, slope, curvature, *_ = slopes(v)
+    reach = np.ones_like(value)
+    for step in range(STEPS):
+        size, noise = abs(slope), 8 * eps * (abs(value) + abs(curvature))
+        is_convex = size < curvature
+        tangent = np.where(slope > 0, -reach, reach) * np.where(is_convex, size / np.where(is_convex, curvature, 1), 1)
+        tangent = np.where((size <= noise) & (curvature >= -noise), 0, tangent)
+        cosine = 1 / np.sqrt(1 + tangent * tangent)
+        there = _turned(v, cosine, tangent * cosine)
+        values = slopes(there)[:3]
+        falls = values[0] <= value + 8 * noise
+        v, reach = np.where(falls[:, None], there, v), np.where(falls, 1, reach / 4)
+        value, slope, curvature = (np.where(falls, *x) for x in zip(values, (value, slope, curvature), strict=True))
+        if step >= FEWEST and not decided(abs(tangent) > NEAR).any():
+            break
+    return v
+
+
 def of_flat_and_sphere(D: Array, U: Array, V: Array, s: Array) -> tuple[Array, Array]:
     """Return the closest points of a flat along U and of the sphere of radius s in the span of V."""
     if not U.shape[-1]:
@@ -160,7 +231,8 @@ def of_flat_and_sphere(D: Array, U: Array, V: Array, s: Array) -> tuple[Array, A
     def outside(x: Array) -> Array:
         return x - U @ (np.swapaxes(U, -1, -2) @ x)
 
-    v = on_unit_sphere(s[..., None, None] * outside(V), outside(D[..., None])[..., 0])
+    least = on_unit_circle if V.shape[-1] == 2 else on_unit_sphere
+    v = least(outside(D[..., None])[..., 0], s[..., None, None] * outside(V))
     y = s[..., None] * _times(V, v)
     return _times(U, _back(U, D + y)), y
 
@@ -199,33 +271,13 @@ def _aside(along: Array) -> Array:
 
 
 def of_sphere_and_circle(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
-    """Return the closest points of a sphere of any dimension and a circle q(t) = D + s V (cos t, sin t).
+    """Return the closest points of a sphere of any dimension and a circle D + s V v.
 
-    g(t) = |q|² - 2 r |Uᵀq| is stationary where (|q|²)'² |Uᵀq|² = r² (|Uᵀq|²)'², a trigonometric polynomial of degree
-    4. Newton's method starts from the angles of its 8 roots and a few more.
+    |q|² + r² - 2 r |Uᵀq| is the square of the distance of q = D + s V v from the sphere.
     """
-
-    def place(t: Array) -> tuple[Array, Array, Array, Array]:
-        cosine, sine = np.cos(t)[..., None], np.sin(t)[..., None]
-        e, f = V[..., None, :, 0], V[..., None, :, 1]
-        arm, along = s[..., None, None] * (cosine * e + sine * f), s[..., None, None] * (cosine * f - sine * e)
-        q = D[..., None, :] + arm
-        return arm, along, q, q @ U
-
-    grid = np.broadcast_to(2 * np.pi * np.arange(SAMPLES) / SAMPLES, (len(D), SAMPLES)).astype(D.dtype)
-    _, along, q, w = place(grid)
-    half, half_shadow = (q * along).sum(axis=-1), (w * (along @ U)).sum(axis=-1)  # (|q|²)'/2, (|Uᵀq|²)'/2
-    values = half**2 * (w * w).sum(axis=-1) - (r[..., None] * half_shadow) ** 2
-    series = np.fft.fft(values, axis=-1)[..., np.arange(-4, 5)]  # Fourier coefficients of degree -4 to 4
-    size = abs(series).max(axis=-1)
-    lead = np.where(abs(series[..., -1]) > 1e-14 * size, series[..., -1], np.where(size > 0, 1e-14 * size, 1))
-    companion = np.zeros((len(D), 8, 8), dtype=complex)
-    companion[:, np.arange(1, 8), np.arange(7)] = 1
-    companion[:, :, -1] = -series[..., :-1] / lead[..., None]  # its eigenvalues are the roots e^{it}
-    t = np.concatenate([np.angle(np.linalg.eigvals(companion)).astype(D.dtype), grid], axis=-1)
-    best = place(t)[0]
-    D, U, r, V, s = _for_each_start(D, U, r, V, s)
-    return _polished(D, U, r, V, s, best)
+    M = s[..., None, None] * (np.swapaxes(U, -1, -2) @ V)
+    y = s[..., None] * _times(V, on_unit_circle(_back(U, D), M, s[..., None] * _back(V, D), r))
+    return on_sphere(D + y, U, r), y
 
 
 def of_spheres(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array, Array]:
@@ -240,16 +292,11 @@ def of_spheres(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array,
     random = np.broadcast_to(rng.standard_normal((m, STARTS)), (len(D), m, STARTS))
     starts = np.concatenate([principal, random, _back(V, D)[..., None]], axis=-1)
     v = _unit(np.swapaxes(np.concatenate([starts, -starts], axis=-1), -1, -2))
-    D, U, r, V, s = _for_each_start(D, U, r, V, s)
+    D, U, r, V, s = (array[:, None] for array in (D, U, r, V, s))  # an axis for the starts
     y = s[..., None] * _times(V, v)
     for _ in range(ROUNDS):
         y = on_sphere(on_sphere(D + y, U, r) - D, V, s)  # alternating projections
     return _polished(D, U, r, V, s, y)
-
-
-def _for_each_start(*arrays: Array) -> list[Array]:
-    """Return arrays (N, …) with an axis for the starts, (N, 1, …)."""
-    return [array[:, None] for array in arrays]
 
 
 def _polished(D: Array, U: Array, r: Array, V: Array, s: Array, y: Array) -> tuple[Array, Array]:
