@@ -3,6 +3,7 @@
 import numpy as np
 
 import clifford_rand as cr
+from clifford_rand.fusion.kernel import fields_of
 from clifford_rand.presets import cga
 
 CGA = {(n, null): cr.Algebra.cga(n, null_basis=null) for n in (1, 2, 3, 4, 5) for null in (False, True)}
@@ -45,3 +46,15 @@ def rodrigues(u, angle):
     """The rotation matrix about a unit vector, by Rodrigues' formula."""
     K = np.array([[0, -u[2], u[1]], [u[2], 0, -u[0]], [-u[1], u[0], 0]])
     return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
+
+
+def same_results(a, b, rtol=1e-9):
+    """Compare results of any structure."""
+    fields = fields_of(a)
+    if fields is not None:
+        return all(same_results(x, y, rtol) for x, y in zip(fields, fields_of(b), strict=True))
+    if hasattr(a, "isclose"):
+        return a.shape == b.shape and np.all(a.isclose(b, rtol=rtol, atol=1e-12))
+    if isinstance(a, np.ndarray | np.generic) and a.dtype.kind in "fb":
+        return np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=rtol, atol=1e-9, equal_nan=True)
+    return np.array_equal(a, b)

@@ -7,23 +7,11 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.fusion import specialization
-from clifford_rand.fusion.kernel import fields_of
 from clifford_rand.presets import cga, pga, sta
+from support.geometry import same_results
 
 SPACE, CONFORMAL, TIME = cr.Algebra.pga(3), cr.Algebra.cga(3), cr.Algebra.sta()
 RNG = np.random.default_rng(3)
-
-
-def same(a, b, rtol=1e-9):
-    """Compare results of any structure."""
-    fields = fields_of(a)
-    if fields is not None:
-        return all(same(x, y, rtol) for x, y in zip(fields, fields_of(b), strict=True))
-    if hasattr(a, "isclose"):
-        return a.shape == b.shape and np.all(a.isclose(b, rtol=rtol, atol=1e-12))
-    if isinstance(a, np.ndarray | np.generic) and a.dtype.kind in "fb":
-        return np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=rtol, atol=1e-9, equal_nan=True)
-    return np.array_equal(a, b)
 
 
 def objects(shape):
@@ -63,7 +51,7 @@ def test_paths_are_the_functions(shape, monkeypatch):
     for _ in range(3):
         for function, args in objects(shape).items():
             plain = function.specialization.function(*args)
-            assert same(function(*args), plain), function.__name__
+            assert same_results(function(*args), plain), function.__name__
             paths = [path for kind in function.specialization._kinds.values() for path in kind.paths]
             traced |= {function} if paths else set()
     assert traced == set(objects(()))
@@ -256,6 +244,7 @@ def test_what_tensors_are_is_told_with_a_gradient():
 
 
 LINE = pga.line(SPACE, [1.0, 0, 0], [1.0, 0.3, 1])
+RAIL = cga.line(CONFORMAL, [4.0, 1, 2], direction=[1.0, 0.3, 1])
 PLANE = pga.plane(SPACE, [0.0, 0.6, 0.8], 0.5)
 GRADIENTS = {
     "project": lambda t: pga.coordinates(pga.project(pga.point(SPACE, t), LINE)),
@@ -264,6 +253,8 @@ GRADIENTS = {
     "angle": lambda t: pga.angle(pga.line(SPACE, np.zeros(3), t), PLANE),
     "radius": lambda t: cga.radius(cga.circle(CONFORMAL, t, 1 + t[..., 0] ** 2, t)),
     "intersect": lambda t: cga.intersect(cga.sphere(CONFORMAL, t, 3.0), cga.plane(CONFORMAL, t, 0.5)).radius_squared,
+    "line and circle": lambda t: cga.distance(cga.circle(CONFORMAL, t, 1.5, [0, 0, 1]), RAIL),
+    "circles": lambda t: cga.distance(cga.circle(CONFORMAL, t, 1.5, t), cga.circle(CONFORMAL, 3 * t, 1.0, [1, 0, 0])),
     "boost": lambda t: sta.velocity(sta.boost(TIME, t / 4) >> sta.event(TIME, 2.0, t / 8)),
 }
 
