@@ -7,6 +7,10 @@ from .displays.path import RegularizationPathDisplay as RegularizationPathDispla
 from .displays.regions import DecisionRegionsDisplay as DecisionRegionsDisplay
 from .displays.training import CertificateDisplay as CertificateDisplay
 from .displays.training import ConvergenceDisplay as ConvergenceDisplay
+from .estimators.certify import PolishedNetwork as PolishedNetwork
+from .estimators.certify import Verdict as Verdict
+from .estimators.certify import certify as certify
+from .estimators.certify import polish as polish
 from .estimators.cv import BetaCV as BetaCV
 from .estimators.gated import GatedReLUClassifier as GatedReLUClassifier
 from .estimators.gated import GatedReLURegressor as GatedReLURegressor
@@ -50,9 +54,5 @@ from .tables.encoded_rows import TableWarning as TableWarning
 from .tables.encoder import TableEncoder as TableEncoder
 from .tables.frames import read_frame as read_frame
 from .tables.model import table_model as table_model
-from .verdicts.certify import PolishedNetwork as PolishedNetwork
-from .verdicts.certify import Verdict as Verdict
-from .verdicts.certify import certify as certify
-from .verdicts.certify import polish as polish
 
 __version__: str

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_array, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn._display import short_repr
+from clifford_rand_nn._records import short_repr
 
 _ON_PLANE = 1e-8  # of |x|_max |v|_1 + |b|: elimination puts spanning rows within some 1e-13 of their hyperplane
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn._display import short_repr
+from clifford_rand_nn._records import short_repr
 from clifford_rand_nn.kernel_network.candidates import level
 from clifford_rand_nn.row_sums import Block, Kept, RowSum, Sums
 from clifford_rand_nn.scores import LEAST_PROBABILITY, Scores

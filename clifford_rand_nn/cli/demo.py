@@ -30,10 +30,10 @@ from clifford_rand_nn.cli.console import check_out, say, show_table
 from clifford_rand_nn.cli.demo_spiral import SPIRAL_COLUMNS, draw_spiral, fit_spiral, fitted, spiral_notes, spiral_row
 from clifford_rand_nn.datasets import spiral
 from clifford_rand_nn.displays import save_figure
+from clifford_rand_nn.displays.collect import paired
+from clifford_rand_nn.displays.facts import exceeds_noise
 from clifford_rand_nn.estimators.network_classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network_regressor import ConvexNetworkRegressor
-from clifford_rand_nn.reporting.collect import paired
-from clifford_rand_nn.reporting.facts import exceeds_noise
 from clifford_rand_nn.scores import score_classes, score_numbers
 
 DEFAULT = "default model"

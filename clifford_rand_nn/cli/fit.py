@@ -30,14 +30,14 @@ from clifford_rand_nn.cli.tables import (
     some_targets,
     training_shards,
 )
+from clifford_rand_nn.displays.collect import collect_facts
+from clifford_rand_nn.displays.facts import Rows
+from clifford_rand_nn.displays.page import check_libraries, write_report
+from clifford_rand_nn.displays.selection import describe_model, proof_dict, solver_text
 from clifford_rand_nn.estimators.lasso import CrossProductLasso
 from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.gates.subsets import count_subsets
 from clifford_rand_nn.model_file import save_model
-from clifford_rand_nn.reporting.collect import collect_facts
-from clifford_rand_nn.reporting.facts import Rows
-from clifford_rand_nn.reporting.page import check_libraries, write_report
-from clifford_rand_nn.reporting.selection import describe_model, proof_dict, solver_text
 from clifford_rand_nn.shard_scores import evaluate_shards
 from clifford_rand_nn.shards.certificate import ShardCertificate
 from clifford_rand_nn.shards.source import Shards

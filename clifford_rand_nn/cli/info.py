@@ -25,12 +25,12 @@ from clifford_rand_nn.cli.tables import (
     read_model,
     read_other,
 )
+from clifford_rand_nn.displays.baselines import fit_weighted, simplest
+from clifford_rand_nn.displays.facts import Comparison, Facts, Rows
+from clifford_rand_nn.displays.figures import leaderboard_table, score_table
+from clifford_rand_nn.displays.selection import Choice, choices, describe_model, loo_line, proof_dict
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.model_file import damage_as_error, load_model
-from clifford_rand_nn.reporting.baselines import fit_weighted, simplest
-from clifford_rand_nn.reporting.facts import Comparison, Facts, Rows
-from clifford_rand_nn.reporting.figures import leaderboard_table, score_table
-from clifford_rand_nn.reporting.selection import Choice, choices, describe_model, loo_line, proof_dict
 from clifford_rand_nn.scores import confusion, score_classes, score_numbers
 from clifford_rand_nn.shard_scores import Evaluation, evaluate_shards
 from clifford_rand_nn.tables.column_types import KINDS

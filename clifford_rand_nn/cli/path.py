@@ -14,14 +14,14 @@ from clifford_rand.errors import require
 from clifford_rand_nn.cli.console import INTERRUPTED, PICTURES, check_out, complain, refused_data, say, show_table
 from clifford_rand_nn.cli.options import PathData, PathModel, PathOutput, TableFormat
 from clifford_rand_nn.cli.tables import Reading, choose_target, read_other, read_training
+from clifford_rand_nn.displays.baselines import make_folds
+from clifford_rand_nn.displays.facts import Rows
 from clifford_rand_nn.estimators.network_classifier import ConvexNetworkClassifier
 from clifford_rand_nn.estimators.network_regressor import ConvexNetworkRegressor
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.problems.loss_registry import encode_labels
 from clifford_rand_nn.regularization_path import RegularizationPath, gated_path
 from clifford_rand_nn.relu_paths import lasso_path, relu_path
-from clifford_rand_nn.reporting.baselines import make_folds
-from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.solvers.base import Status
 from clifford_rand_nn.solvers.stopping import raise_if_interrupted
 from clifford_rand_nn.tables import choose_task

@@ -16,8 +16,8 @@ from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import complain, note_ignored, say
 from clifford_rand_nn.cli.options import TableFormat
+from clifford_rand_nn.displays.facts import Rows
 from clifford_rand_nn.model_file import load_model
-from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.shards.readers import has_names
 from clifford_rand_nn.shards.source import Shards, shard_blocks
 from clifford_rand_nn.tables import TableEncoder, default_target, read_frame, read_table

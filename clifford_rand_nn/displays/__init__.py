@@ -1,4 +1,4 @@
-"""Pictures of fitted estimators in scikit-learn's display style; the only package that uses matplotlib."""
+"""Pictures of fitted estimators in scikit-learn's display style, and reports; the only package that uses matplotlib."""
 
 import lazy_loader as lazy
 

@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 
 from clifford_rand._checks import as_array, as_real, as_rows, check_length, describe, fail
 from clifford_rand._typing import Array, ArrayLike
-from clifford_rand_nn._display import short_repr
+from clifford_rand_nn._records import short_repr
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND, axes_of, encoded, network_of, places_of
 from clifford_rand_nn.estimators.cv import BetaCV
 from clifford_rand_nn.estimators.folds import group_numbers

@@ -1,1 +1,1 @@
-"""The scikit-learn interface: gates, patterns, problem, solve, decode."""
+"""The scikit-learn interface, and verdicts on networks that were trained elsewhere."""

@@ -14,8 +14,8 @@ from clifford_rand._checks import as_generator, check_bool, check_choice, check_
 from clifford_rand._threads import cpu_count
 from clifford_rand._typing import Array
 from clifford_rand.errors import require
-from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import check_verbose, phase, reporting, step_callback
+from clifford_rand_nn._records import as_table
 from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import Claim, GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.certificates.values import proved, with_network_values

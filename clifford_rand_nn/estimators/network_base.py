@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from clifford_rand._checks import check_choice, check_integer, check_number, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import check_verbose, phase
+from clifford_rand_nn._records import as_table
 from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.certificates.values import rescaled, with_network_values

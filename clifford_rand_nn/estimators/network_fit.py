@@ -11,8 +11,8 @@ from sklearn.metrics import accuracy_score
 
 from clifford_rand._checks import fail
 from clifford_rand._threads import cpu_count
-from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import note, phase, reporting
+from clifford_rand_nn._records import as_table
 from clifford_rand_nn.certificates.claims import KernelClaim
 from clifford_rand_nn.cost import Estimate, machine_speed, slowdown
 from clifford_rand_nn.estimators.rows import note_columns

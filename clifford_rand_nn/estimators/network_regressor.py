@@ -10,8 +10,8 @@ from sklearn.utils.metaestimators import available_if
 
 from clifford_rand._checks import as_real, check_choice, check_number, describe, fail, refuse_unreal
 from clifford_rand._typing import Array
-from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import phase
+from clifford_rand_nn._records import as_table
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.estimators.rows import by_blocks, training_data

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from clifford_rand._checks import as_generator, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn._display import as_table
 from clifford_rand_nn._progress import phase, step_callback
+from clifford_rand_nn._records import as_table
 from clifford_rand_nn.certificates.claims import GatedClaim
 from clifford_rand_nn.estimators.held_out import BetaScore, DeferredCalibration, HeldOut, chosen_beta
 from clifford_rand_nn.estimators.parameters import refuse_together

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from clifford_rand._typing import Array
-from clifford_rand_nn._display import as_table
+from clifford_rand_nn._records import as_table
 from clifford_rand_nn.certificates.claims import Claim, GatedClaim, NetworkClaim
 from clifford_rand_nn.certificates.values import rescaled
 from clifford_rand_nn.estimators.parameters import Parameters

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn._display import TextShown
+from clifford_rand_nn._records import TextShown
 from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.explanation.context import Context, cell

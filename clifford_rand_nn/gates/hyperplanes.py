@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 
 from clifford_rand._checks import as_array, as_real, check_array, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn._display import short_repr
+from clifford_rand_nn._records import short_repr
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.sparse_rows import as_rows_or_csr
 

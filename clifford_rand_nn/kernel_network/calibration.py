@@ -8,7 +8,7 @@ from scipy.special import log_softmax
 
 from clifford_rand._checks import as_array, as_real, check_array, check_integer, check_number, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn._display import short_repr
+from clifford_rand_nn._records import short_repr
 from clifford_rand_nn.export.program import Value, apply, clipped, constant, maximum, softplus, where
 from clifford_rand_nn.kernel_network.intervals import as_variances
 from clifford_rand_nn.problems.loss_functions import solve

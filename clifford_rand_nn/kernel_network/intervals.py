@@ -9,7 +9,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from clifford_rand._checks import as_real, check_array, check_number, describe, fail
 from clifford_rand._threads import blas_threads, cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn._display import short_repr
+from clifford_rand_nn._records import short_repr
 from clifford_rand_nn.export.program import Value, apply, constant, matmul_t, maximum
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, StatedKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut

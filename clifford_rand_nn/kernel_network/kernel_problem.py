@@ -9,7 +9,7 @@ import numpy as np
 from clifford_rand._checks import as_real, check_array, check_number, describe, fail
 from clifford_rand._threads import blas_threads, for_each_slice
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn._display import short_repr
+from clifford_rand_nn._records import short_repr
 from clifford_rand_nn.export.program import Value, apply, constant, inverse_lengths, matmul_t, where
 from clifford_rand_nn.kernel_network.kernel_functions import SAME, add_column_kernel, arc_of_rows
 from clifford_rand_nn.kernel_network.leave_one_out import KernelFit

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn._display import short_repr
+from clifford_rand_nn._records import short_repr
 from clifford_rand_nn.kernel_network.candidates import Problem, least_by_steps, of_each, varying
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 from clifford_rand._checks import check_fits
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
-from clifford_rand_nn._display import short_repr
+from clifford_rand_nn._records import short_repr
 from clifford_rand_nn.export.program import Value, apply, beside, clipped, constant, maximum, roots
 from clifford_rand_nn.kernel_network.normal_scores import (
     Scores,

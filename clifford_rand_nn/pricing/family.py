@@ -13,7 +13,7 @@ for every :math:`w>0`, and all :math:`\nu` and :math:`\kappa\ge0` with :math:`|\
 .. math:: \max_{||u||\le1} k + l\cdot u + u^TQu \le k + \lambda + \tfrac14l^T(\lambda-Q)^{-1}l.
 
 Any multipliers (w, ν, κ) give a bound, so it holds whoever chose them. The best ones are those of a semidefinite
-relaxation, see `clifford_rand_nn.verdicts.any_width`.
+relaxation, see `clifford_rand_nn.estimators.any_width_bound`.
 """
 
 from collections.abc import Callable

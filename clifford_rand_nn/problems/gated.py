@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from clifford_rand._checks import as_real, check_bool, check_size, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike
-from clifford_rand_nn._display import short_repr
+from clifford_rand_nn._records import short_repr
 from clifford_rand_nn.gates.hyperplanes import checked_patterns
 from clifford_rand_nn.problems.coordinates import CsrRows, same_problem_rows
 from clifford_rand_nn.problems.datafit import unpenalized_fit

@@ -6,7 +6,7 @@ import numpy as np
 
 from clifford_rand._checks import as_real, check_size, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn._display import short_repr
+from clifford_rand_nn._records import short_repr
 from clifford_rand_nn.problems.datafit import unpenalized_fit
 from clifford_rand_nn.problems.duality import DualBound, TargetOptions, TrainingProblem, constant_columns, dual_bound
 

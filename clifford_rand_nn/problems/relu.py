@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 from clifford_rand._checks import as_rows, check_bool, check_choice, check_size, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
-from clifford_rand_nn._display import short_repr
+from clifford_rand_nn._records import short_repr
 from clifford_rand_nn.gates.hyperplanes import checked_patterns
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import reach_of_rows

@@ -5,8 +5,7 @@ from typing import Any, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand_nn._display import as_table
-from clifford_rand_nn._records import Arrays, agree, checked, number, plain, record_of, text, values_of, whole
+from clifford_rand_nn._records import Arrays, agree, as_table, checked, number, plain, record_of, text, values_of, whole
 from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.estimators.network_classifier import ConvexNetworkClassifier

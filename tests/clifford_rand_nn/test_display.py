@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import clifford_rand_nn as nn
-from clifford_rand_nn._display import as_table, short_repr
+from clifford_rand_nn._records import as_table, short_repr
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (60, 2))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import clifford_rand_nn as nn
-from clifford_rand_nn.verdicts.any_width import of_any_width
+from clifford_rand_nn.estimators.any_width_bound import of_any_width
 
 _OPTIONS = {"beta": 2e-2, "max_time": 20.0}
 _FEW = {"n_gates": 3, "random_state": 0, "gates": "gaussian"}

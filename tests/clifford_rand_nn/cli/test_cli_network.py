@@ -7,7 +7,7 @@ import pytest
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model
 from clifford_rand_nn.cli import info
-from clifford_rand_nn.reporting.selection import choices
+from clifford_rand_nn.displays.selection import choices
 from support.command_line import run_forced as run
 from support.csv_tables import read_csv
 

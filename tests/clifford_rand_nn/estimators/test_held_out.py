@@ -17,9 +17,9 @@ from clifford_rand_nn import (
     GatedReLURegressor,
     sample_gates,
 )
+from clifford_rand_nn.displays.selection import choices
 from clifford_rand_nn.estimators import held_out
 from clifford_rand_nn.estimators.held_out import BetaScore, best_score, folds
-from clifford_rand_nn.reporting.selection import choices
 from support.clock import within
 
 RNG = np.random.default_rng(0)

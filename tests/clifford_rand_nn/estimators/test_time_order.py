@@ -15,10 +15,10 @@ from clifford_rand_nn import (
     save_model,
     table_model,
 )
+from clifford_rand_nn.displays.baselines import make_folds
+from clifford_rand_nn.displays.collect import collect_facts
+from clifford_rand_nn.displays.facts import Rows
 from clifford_rand_nn.estimators.folds import later_blocks
-from clifford_rand_nn.reporting.baselines import make_folds
-from clifford_rand_nn.reporting.collect import collect_facts
-from clifford_rand_nn.reporting.facts import Rows
 from clifford_rand_nn.scores import about_means, r_squared
 from clifford_rand_nn.tables import TableWarning
 

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from clifford_rand_nn.displays.selection import choices
 from clifford_rand_nn.kernel_network.metric_selection import Trial
-from clifford_rand_nn.reporting.selection import choices
 
 NONE = Trial("none", 0, 0.668, 0.25, 0.0, 0.0, 1.0)
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from clifford_rand import ArgumentError
+from clifford_rand_nn.estimators.any_width_bound import moment_relaxation
 from clifford_rand_nn.pricing.family import MomentPricer, Multipliers, Quadratic, lifted_rows
 from clifford_rand_nn.pricing.simplices import SimplexPricer
 from clifford_rand_nn.pricing.sweep import SweepPricer
 from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.loss_registry import as_loss
-from clifford_rand_nn.verdicts.any_width import moment_relaxation
 
 
 def multipliers(rng, n, outputs):
@@ -124,7 +124,7 @@ def test_the_bound_of_the_best_multipliers_is_near_the_supremum_in_the_plane(bia
 
 
 def test_rows_beyond_the_limit_are_left_out_of_the_relaxation(monkeypatch):
-    monkeypatch.setattr("clifford_rand_nn.verdicts.any_width._LARGEST", 200)
+    monkeypatch.setattr("clifford_rand_nn.estimators.any_width_bound._LARGEST", 200)
     X, Y, _ = problem(40, 20, 1)
     theta, known = moment_relaxation(X, Datafit(as_loss("squared", "test"), Y), 0.05, True)
     kept = theta.any(axis=1)

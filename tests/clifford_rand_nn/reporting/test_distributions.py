@@ -8,9 +8,9 @@ from scipy.stats import spearmanr
 from scipy.stats.contingency import association as scipy_association
 
 pandas = pytest.importorskip("pandas")
-from clifford_rand_nn.reporting import distributions  # noqa: E402
-from clifford_rand_nn.reporting.distributions import correlation_ratio, cramers_v, describe_columns  # noqa: E402
-from clifford_rand_nn.reporting.facts import Rows, _plain  # noqa: E402
+from clifford_rand_nn.displays import distributions  # noqa: E402
+from clifford_rand_nn.displays.distributions import correlation_ratio, cramers_v, describe_columns  # noqa: E402
+from clifford_rand_nn.displays.facts import Rows, _plain  # noqa: E402
 from clifford_rand_nn.tables import TableEncoder  # noqa: E402
 
 

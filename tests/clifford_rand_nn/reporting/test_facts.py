@@ -16,12 +16,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLUClassifier
 from clifford_rand_nn.cli.info import show_facts
-from clifford_rand_nn.reporting import baselines
-from clifford_rand_nn.reporting.baselines import Folds, linear_model, make_folds, native_categories, predict_left_out
-from clifford_rand_nn.reporting.collect import collect_facts, paired, score_warnings
-from clifford_rand_nn.reporting.facts import Rows
-from clifford_rand_nn.reporting.model_warnings import group_warnings, leakage_warning, overlap_warning, sample_warnings
-from clifford_rand_nn.reporting.page import report_page
+from clifford_rand_nn.displays import baselines
+from clifford_rand_nn.displays.baselines import Folds, linear_model, make_folds, native_categories, predict_left_out
+from clifford_rand_nn.displays.collect import collect_facts, paired, score_warnings
+from clifford_rand_nn.displays.facts import Rows
+from clifford_rand_nn.displays.model_warnings import group_warnings, leakage_warning, overlap_warning, sample_warnings
+from clifford_rand_nn.displays.page import report_page
 from clifford_rand_nn.scores import score_classes, score_numbers
 from clifford_rand_nn.tables import TableEncoder
 

@@ -18,13 +18,13 @@ from typer.testing import CliRunner  # noqa: E402
 
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, GatedReLURegressor, explain  # noqa: E402
 from clifford_rand_nn.cli.app import app  # noqa: E402
-from clifford_rand_nn.reporting import baselines  # noqa: E402
-from clifford_rand_nn.reporting import page as page_of_report  # noqa: E402
-from clifford_rand_nn.reporting.baselines import Influence, find_influence, make_folds  # noqa: E402
-from clifford_rand_nn.reporting.collect import collect_facts  # noqa: E402
-from clifford_rand_nn.reporting.facts import Rows  # noqa: E402
-from clifford_rand_nn.reporting.figures import influence_bars, picture  # noqa: E402
-from clifford_rand_nn.reporting.page import learning_curve, report_page, write_report  # noqa: E402
+from clifford_rand_nn.displays import baselines  # noqa: E402
+from clifford_rand_nn.displays import page as page_of_report  # noqa: E402
+from clifford_rand_nn.displays.baselines import Influence, find_influence, make_folds  # noqa: E402
+from clifford_rand_nn.displays.collect import collect_facts  # noqa: E402
+from clifford_rand_nn.displays.facts import Rows  # noqa: E402
+from clifford_rand_nn.displays.figures import influence_bars, picture  # noqa: E402
+from clifford_rand_nn.displays.page import learning_curve, report_page, write_report  # noqa: E402
 from clifford_rand_nn.tables import TableEncoder  # noqa: E402
 from support.browser import open_page, start_browser  # noqa: E402
 

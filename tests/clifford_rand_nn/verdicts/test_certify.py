@@ -17,8 +17,8 @@ from clifford_rand_nn import (
     Verdict,
     certify,
 )
-from clifford_rand_nn.verdicts.foreign_networks import VerdictSettings
-from clifford_rand_nn.verdicts.program import TrainingProgram
+from clifford_rand_nn.estimators.foreign_networks import VerdictSettings
+from clifford_rand_nn.estimators.foreign_program import TrainingProgram
 from support.descents import Descent
 
 LOSSES = ("squared", "huber", "log_cosh", "logistic", "squared_hinge", "softmax")

@@ -7,9 +7,9 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn import ConvexReLURegressor, TwoLayerNetwork, polish
+from clifford_rand_nn.estimators import certify as polishing
+from clifford_rand_nn.estimators import foreign_program as program
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
-from clifford_rand_nn.verdicts import certify as polishing
-from clifford_rand_nn.verdicts import program
 from support.descents import Descent
 
 BETA = 0.02

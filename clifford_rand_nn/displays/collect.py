@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand_nn.reporting.baselines import (
+from clifford_rand_nn.displays.baselines import (
     Predicted,
     baseline_folds,
     fit_weighted,
@@ -19,16 +19,16 @@ from clifford_rand_nn.reporting.baselines import (
     predict_left_out,
     simplest,
 )
-from clifford_rand_nn.reporting.distributions import describe_columns
-from clifford_rand_nn.reporting.facts import Comparison, Facts, ModelWarning, Proof, Rows, Standing, linear_name
-from clifford_rand_nn.reporting.model_warnings import (
+from clifford_rand_nn.displays.distributions import describe_columns
+from clifford_rand_nn.displays.facts import Comparison, Facts, ModelWarning, Proof, Rows, Standing, linear_name
+from clifford_rand_nn.displays.model_warnings import (
     date_warning,
     group_warnings,
     leakage_warning,
     overlap_warning,
     sample_warnings,
 )
-from clifford_rand_nn.reporting.selection import choices, describe_model, interval_text, problem_lines, solver_text
+from clifford_rand_nn.displays.selection import choices, describe_model, interval_text, problem_lines, solver_text
 from clifford_rand_nn.scores import Scores, about_means, confusion, score_classes, score_numbers
 
 _PATIENCE = 10.0  # seconds of a fit; of one that takes longer, one fold of five is left out instead of all

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from clifford_rand._checks import quantity
 from clifford_rand.errors import require
 from clifford_rand_nn._words import literal, shortened
+from clifford_rand_nn.displays.baselines import Influence
+from clifford_rand_nn.displays.facts import Comparison, Distribution
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND
-from clifford_rand_nn.reporting.baselines import Influence
-from clifford_rand_nn.reporting.facts import Comparison, Distribution
 from clifford_rand_nn.scores import Scores
 
 _NAMES = 28  # characters of a name in a picture

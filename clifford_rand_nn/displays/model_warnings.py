@@ -15,8 +15,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from clifford_rand._typing import Array
 from clifford_rand_nn._words import some_of
-from clifford_rand_nn.reporting.baselines import make_folds
-from clifford_rand_nn.reporting.facts import ModelWarning, Rows
+from clifford_rand_nn.displays.baselines import make_folds
+from clifford_rand_nn.displays.facts import ModelWarning, Rows
 from clifford_rand_nn.sparse_rows import merged_rows
 from clifford_rand_nn.tables.model import date_note
 

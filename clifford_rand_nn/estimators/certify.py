@@ -11,15 +11,14 @@ import numpy as np
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import ArrayLike
 from clifford_rand.print_options import html_table
-from clifford_rand_nn._display import TextShown
-from clifford_rand_nn._records import show_options
+from clifford_rand_nn._records import TextShown, show_options
 from clifford_rand_nn.certificates.certificate import Certificate
+from clifford_rand_nn.estimators.foreign_networks import OPTIONS, VerdictSettings, read_network
+from clifford_rand_nn.estimators.foreign_program import Solution, TrainingProgram
 from clifford_rand_nn.networks import TwoLayerNetwork, balanced_network, unit_atoms, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.lasso_working_set import solved_master
-from clifford_rand_nn.verdicts.foreign_networks import OPTIONS, VerdictSettings, read_network
-from clifford_rand_nn.verdicts.program import Solution, TrainingProgram
 
 _ROUNDING = 1e-9  # a share below it is rounding noise
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clifford_rand import __version__
 from clifford_rand._typing import Array
-from clifford_rand_nn.reporting.selection import Choice
+from clifford_rand_nn.displays.selection import Choice
 from clifford_rand_nn.scores import Scores
 
 
@@ -75,7 +75,7 @@ def linear_name(classes: bool) -> str:
 
 @dataclass(frozen=True)
 class Association:
-    """Association of two columns; see `clifford_rand_nn.reporting.distributions`."""
+    """Association of two columns; see `clifford_rand_nn.displays.distributions`."""
 
     first: str
     second: str

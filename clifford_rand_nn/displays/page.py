@@ -17,14 +17,11 @@ from clifford_rand import __version__
 from clifford_rand._files import replaced
 from clifford_rand.errors import require
 from clifford_rand_nn._words import joined, printable_lines
+from clifford_rand_nn.displays.baselines import Influence, find_influence
 from clifford_rand_nn.displays.calibration import CalibrationDisplay, LearningCurveDisplay, with_part
-from clifford_rand_nn.displays.path import RegularizationPathDisplay
-from clifford_rand_nn.displays.training import CertificateDisplay, ConvergenceDisplay
-from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
-from clifford_rand_nn.reporting.baselines import Influence, find_influence
-from clifford_rand_nn.reporting.distributions import LISTED, MOST_COLUMNS, MOST_PAIRED, MOST_ROWS, STRONG
-from clifford_rand_nn.reporting.facts import Comparison, Facts, Rows
-from clifford_rand_nn.reporting.figures import (
+from clifford_rand_nn.displays.distributions import LISTED, MOST_COLUMNS, MOST_PAIRED, MOST_ROWS, STRONG
+from clifford_rand_nn.displays.facts import Comparison, Facts, Rows
+from clifford_rand_nn.displays.figures import (
     MOST_POINTS,
     SELECTED,
     Picture,
@@ -39,6 +36,9 @@ from clifford_rand_nn.reporting.figures import (
     score_table,
     share,
 )
+from clifford_rand_nn.displays.path import RegularizationPathDisplay
+from clifford_rand_nn.displays.training import CertificateDisplay, ConvergenceDisplay
+from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 
 _MOST = 500  # rows of a part of a learning curve, of half the rows at most: a fit takes time as their square or cube
 _LEAST = 60  # rows of a table with a learning curve
@@ -68,7 +68,7 @@ def report_page(facts: Facts, model: Any, rows: Rows) -> str:
 
     >>> from sklearn.datasets import load_iris
     >>> from clifford_rand_nn import ConvexNetworkClassifier
-    >>> from clifford_rand_nn.reporting.collect import collect_facts
+    >>> from clifford_rand_nn.displays.collect import collect_facts
     >>> data = load_iris(as_frame=True)
     >>> rows = Rows(data.data.to_numpy(), data.target.to_numpy(), names=tuple(data.data.columns), target="species")
     >>> model = ConvexNetworkClassifier(loss="squared", max_metric_iter=0).fit(rows.X, rows.y)
@@ -81,7 +81,7 @@ def report_page(facts: Facts, model: Any, rows: Rows) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of fits to some rows, that are only looked at
         sections = _sections(facts, model, rows)
-    template = files("clifford_rand_nn.reporting").joinpath("report.html.jinja").read_text(encoding="utf-8")
+    template = files("clifford_rand_nn.displays").joinpath("report.html.jinja").read_text(encoding="utf-8")
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_visible)
     environment.filters |= {"share": share}
     return str(

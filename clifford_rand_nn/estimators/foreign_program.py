@@ -24,6 +24,7 @@ from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.certificates.values import with_network_values
 from clifford_rand_nn.estimators.base import ConvexNetwork
+from clifford_rand_nn.estimators.foreign_networks import ForeignNetwork, VerdictSettings, read_network, targets_of
 from clifford_rand_nn.estimators.relu import ConvexReLU
 from clifford_rand_nn.estimators.relu_selection import columns_seconds, own_neurons, projection_seconds
 from clifford_rand_nn.estimators.task import Task, WarmStart
@@ -54,7 +55,6 @@ from clifford_rand_nn.problems.relu import RELU_PENALTIES, ConvexReLUProblem
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.sparse_rows import with_feature
-from clifford_rand_nn.verdicts.foreign_networks import ForeignNetwork, VerdictSettings, read_network, targets_of
 
 _SHARE = 0.5  # of max_time, which the expected time of sampled patterns, or of all patterns, may take
 _UNLIMITED = 600.0  # s that all patterns may take where there is no max_time
@@ -169,7 +169,7 @@ class TrainingProgram(ConvexReLU):
     def of_any_width(self, certificate: Certificate) -> Certificate:
         """Return a certificate of the same network against all of any width."""
         require("cvxpy", purpose="a bound of networks of any width")
-        from clifford_rand_nn.verdicts.any_width import of_any_width  # cvxpy takes a second to import
+        from clifford_rand_nn.estimators.any_width_bound import of_any_width  # cvxpy takes a second to import
 
         task, claim = self.task, cast(NetworkClaim, certificate.claim)
         own = replace(certificate, claim=replace(claim, standard=None))  # the task has standardized rows

@@ -1,1 +1,0 @@
-"""Verdicts on networks that were trained elsewhere: distance to the optimum, and improvement."""
