@@ -52,7 +52,7 @@ from .solvers.base import Result as Result
 from .solvers.base import Status as Status
 from .tables.encoded_rows import TableWarning as TableWarning
 from .tables.encoder import TableEncoder as TableEncoder
-from .tables.frames import read_frame as read_frame
+from .tables.formats import read_frame as read_frame
 from .tables.model import table_model as table_model
 
 __version__: str

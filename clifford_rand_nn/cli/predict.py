@@ -27,7 +27,7 @@ from clifford_rand_nn.shard_predictions import FILE_FORMATS, METHODS, predict_sh
 from clifford_rand_nn.tables import numeric_features, read_frame, read_table
 from clifford_rand_nn.tables.cells import without_marks
 from clifford_rand_nn.tables.encoded_rows import Notes, columns_as_number, columns_as_text, encode
-from clifford_rand_nn.tables.frames import read_blocks
+from clifford_rand_nn.tables.formats import read_blocks
 from clifford_rand_nn.tables.model import training_rows
 from clifford_rand_nn.tables.writers import WRITTEN, existing_table, listed, written_columns
 

@@ -22,7 +22,7 @@ from clifford_rand_nn.displays.facts import Rows
 from clifford_rand_nn.estimators.folds import LATER_BLOCKS, later_blocks, order_numbers
 from clifford_rand_nn.estimators.network_base import settled
 from clifford_rand_nn.estimators.unique_rows import shares
-from clifford_rand_nn.explanation.importance import error_measure, permutation_losses, prediction_error
+from clifford_rand_nn.explanation.context import error_measure, permutation_losses, prediction_error
 from clifford_rand_nn.scores import LEAST_PROBABILITY
 from clifford_rand_nn.solvers.stopping import raise_if_interrupted
 from clifford_rand_nn.sparse_rows import merged_rows

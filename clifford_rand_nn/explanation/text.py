@@ -7,8 +7,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from clifford_rand_nn._words import aligned, shortened
-from clifford_rand_nn.explanation.context import Context, cell
-from clifford_rand_nn.explanation.importance import error_measure
+from clifford_rand_nn.explanation.context import Context, cell, error_measure
 from clifford_rand_nn.explanation.phrases import (
     column_notes,
     in_a_column,

@@ -5,7 +5,7 @@ from .column_types import ColumnKind as ColumnKind
 from .column_types import choose_task as choose_task
 from .encoded_rows import TableWarning as TableWarning
 from .encoder import TableEncoder as TableEncoder
-from .frames import default_target as default_target
-from .frames import read_frame as read_frame
+from .formats import default_target as default_target
+from .formats import read_frame as read_frame
 from .model import TableModel as TableModel
 from .model import table_model as table_model

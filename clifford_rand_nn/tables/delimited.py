@@ -1,8 +1,10 @@
-"""Files of separated values as data frames by pandas, whole or in blocks."""
+"""Table files, and those of separated values as data frames by pandas, whole or in blocks."""
+
+# ruff: noqa: D102  # methods are described by TableFile
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,9 +12,19 @@ from typing import Any
 import numpy as np
 
 from clifford_rand._files import named_errors
+from clifford_rand._threads import cached_property
 from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.tables.cells import is_rare, with_point
-from clifford_rand_nn.tables.dialect import CODE, DAMAGED, SPACES, Dialect, damaged_archive, not_text, open_bytes
+from clifford_rand_nn.tables.dialect import (
+    CODE,
+    DAMAGED,
+    SPACES,
+    Dialect,
+    damaged_archive,
+    find_dialect,
+    not_text,
+    open_bytes,
+)
 
 _ROWS, _PIECE = 2**16, 2**22  # rows and bytes that are searched for codes at a time
 _LONGEST_CODE = 64  # bytes that two pieces have in common
@@ -20,53 +32,84 @@ _CELL = re.compile(rb"""[,;\t|"\s]0\d+["\s,;\t|]""")
 _TITLE = "If it does not hold the names of the columns, remove it."
 
 
-def read_delimited(
-    file: Path, dialect: Dialect, verbatim: Sequence[str] = (), string_columns: Sequence[str] = ()
-) -> Any:
-    """Return a file as ``dialect`` says; cells of ``string_columns`` are texts, in ``verbatim`` none is missing."""
-    options = pandas_options(dialect, (*string_columns, *dialect.codes))
-    with reading_csv(file, dialect):
-        frame = _read(file, options)
-        unchanged = [name for name in dict.fromkeys(verbatim) if name in frame.columns]
-        if unchanged:  # pandas leaves out its marks of missing cells for all columns or for none
-            cells = _read(file, options | {"dtype": str, "na_filter": False, "usecols": unchanged})
-            frame[unchanged] = cells[unchanged]
-        numbers = [name for name in frame.columns if frame[name].dtype.kind in "iuf"]
-        late = _late_codes(file, dialect, (name for name in numbers if (frame[name].dropna() % 1 == 0).all()))
-        if late:
-            frame[late] = _read(file, options | {"dtype": str, "usecols": late})[late]
-    frame = _without_thousands(frame, dialect, (*string_columns, *dialect.codes, *verbatim))
-    frame = frame if not dialect.left_out else frame[[dialect.names[i] for i in dialect.kept]]
-    frame.attrs["notes"] = list(dialect.notes)
-    return frame
+class TableFile:
+    """A table on disk that is read into memory at once; ``dialect`` has the options of `read_frame` for a file."""
+
+    def __init__(self, file: Path, dialect: Mapping[str, Any]) -> None:
+        self.file, self.dialect = file, dialect
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return [str(name) for name in self.read().columns]
+
+    def read(self, verbatim: Sequence[str] = (), string_columns: Sequence[str] = ()) -> Any:
+        """Return the whole table; ``verbatim`` and ``string_columns`` as for `read_frame`."""
+        raise NotImplementedError
+
+    def blocks(
+        self, rows: int, wanted: Sequence[str] | None, string_columns: Sequence[str], as_number: Sequence[str]
+    ) -> Iterator[Any]:
+        """Yield about ``rows`` rows at a time of ``wanted`` columns, or all; the rest as for `read_blocks`."""
+        frame = self.read()
+        frame = frame if wanted is None else frame[wanted]
+        return (frame.iloc[i : i + rows] for i in range(0, len(frame), rows))
 
 
-def read_delimited_blocks(
-    file: Path,
-    dialect: Dialect,
-    rows: int,
-    wanted: Sequence[str],
-    string_columns: Sequence[str],
-    as_number: Sequence[str],
-) -> Iterator[Any]:
-    """Yield ``rows`` rows at a time; ``string_columns`` and ``as_number`` as for `read_blocks`.
+class DelimitedFile(TableFile):
+    """Separated values, read by pandas."""
 
-    All columns are parsed, for pandas reports rows that are too long only then.
-    """
-    pandas = require("pandas", extra="app", purpose="reading a CSV table")
-    unknown = [name for name in wanted if name not in {*string_columns, *as_number}]
-    codes = {*dialect.codes, *(_late_codes(file, dialect, unknown) if unknown else ())}
-    string_columns = [*string_columns, *(name for name in unknown if name in codes)]
-    with open_bytes(file) as stream:
+    @cached_property
+    def _dialect(self) -> Dialect:
+        return find_dialect(self.file, **self.dialect)
+
+    @property
+    def names(self) -> list[str]:
+        return [self._dialect.names[i] for i in self._dialect.kept]
+
+    def read(self, verbatim: Sequence[str] = (), string_columns: Sequence[str] = ()) -> Any:
+        file, dialect = self.file, self._dialect
+        options = pandas_options(dialect, (*string_columns, *dialect.codes))
         with reading_csv(file, dialect):
-            frames = pandas.read_csv(stream, chunksize=rows, **pandas_options(dialect, string_columns))
-        while True:
-            with reading_csv(file, dialect):  # not around the yield: it would catch what the caller raises
-                frame = next(frames, None)
-            if frame is None:
-                return
-            frame = _without_thousands(frame, dialect, string_columns, as_number)
-            yield frame if list(frame.columns) == list(wanted) else frame[wanted]
+            frame = _read(file, options)
+            unchanged = [name for name in dict.fromkeys(verbatim) if name in frame.columns]
+            if unchanged:  # pandas leaves out its marks of missing cells for all columns or for none
+                cells = _read(file, options | {"dtype": str, "na_filter": False, "usecols": unchanged})
+                frame[unchanged] = cells[unchanged]
+            numbers = [name for name in frame.columns if frame[name].dtype.kind in "iuf"]
+            late = _late_codes(file, dialect, (name for name in numbers if (frame[name].dropna() % 1 == 0).all()))
+            if late:
+                frame[late] = _read(file, options | {"dtype": str, "usecols": late})[late]
+        frame = _without_thousands(frame, dialect, (*string_columns, *dialect.codes, *verbatim))
+        frame = frame if not dialect.left_out else frame[[dialect.names[i] for i in dialect.kept]]
+        frame.attrs["notes"] = list(dialect.notes)
+        return frame
+
+    def blocks(
+        self, rows: int, wanted: Sequence[str] | None, string_columns: Sequence[str], as_number: Sequence[str]
+    ) -> Iterator[Any]:
+        names = self.names  # from the beginning of the file, so that its errors are raised at once
+        return self._parsed(rows, names if wanted is None else wanted, string_columns, as_number)
+
+    def _parsed(
+        self, rows: int, wanted: Sequence[str], string_columns: Sequence[str], as_number: Sequence[str]
+    ) -> Iterator[Any]:
+        """Yield blocks. All columns are parsed, for pandas reports rows that are too long only then."""
+        file, dialect = self.file, self._dialect
+        pandas = require("pandas", extra="app", purpose="reading a CSV table")
+        unknown = [name for name in wanted if name not in {*string_columns, *as_number}]
+        codes = {*dialect.codes, *(_late_codes(file, dialect, unknown) if unknown else ())}
+        string_columns = [*string_columns, *(name for name in unknown if name in codes)]
+        with open_bytes(file) as stream:
+            with reading_csv(file, dialect):
+                frames = pandas.read_csv(stream, chunksize=rows, **pandas_options(dialect, string_columns))
+            while True:
+                with reading_csv(file, dialect):  # not around the yield: it would catch what the caller raises
+                    frame = next(frames, None)
+                if frame is None:
+                    return
+                frame = _without_thousands(frame, dialect, string_columns, as_number)
+                yield frame if list(frame.columns) == list(wanted) else frame[wanted]
 
 
 def _read(file: Path, options: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn.tables import TableEncoder, default_target, dialect, read_frame
 from clifford_rand_nn.tables.cells import distinct
 from clifford_rand_nn.tables.encoded_rows import columns_as_number, columns_as_text, encode
-from clifford_rand_nn.tables.frames import read_blocks
+from clifford_rand_nn.tables.formats import read_blocks
 from support.clock import fastest
 
 pd = pytest.importorskip("pandas")

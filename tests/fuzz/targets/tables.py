@@ -9,14 +9,14 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from clifford_rand_nn.tables.arrays import read_table
-from clifford_rand_nn.tables.frames import read_blocks, read_frame
+from clifford_rand_nn.tables.formats import read_blocks, read_frame
 from fuzz.archives import crossed, members_of
 from fuzz.target import Target
 from support.damage import damaged_bytes, damaged_directory
 
 COUNTED = (
-    *("clifford_rand_nn.tables.frames", "clifford_rand_nn.tables.formats", "clifford_rand_nn.tables.dialect"),
-    *("clifford_rand_nn.tables.delimited", "clifford_rand_nn.tables.arrays", "clifford_rand_nn.tables.cells"),
+    *("clifford_rand_nn.tables.formats", "clifford_rand_nn.tables.dialect", "clifford_rand_nn.tables.delimited"),
+    *("clifford_rand_nn.tables.arrays", "clifford_rand_nn.tables.cells"),
     *("clifford_rand._files", "arff"),
 )
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".arff", ".npz")
