@@ -296,14 +296,6 @@ def of_spheres(D: Array, U: Array, r: Array, V: Array, s: Array) -> tuple[Array,
     y = s[..., None] * _times(V, v)
     for _ in range(ROUNDS):
         y = on_sphere(on_sphere(D + y, U, r) - D, V, s)  # alternating projections
-    return _polished(D, U, r, V, s, y)
-
-
-def _polished(D: Array, U: Array, r: Array, V: Array, s: Array, y: Array) -> tuple[Array, Array]:
-    """Return the closest points by Newton's method, from the best of points y (N, starts, n) on the second sphere.
-
-    The other arrays are (N, 1, …).
-    """
     x = on_sphere(D + y, U, r)
     best = np.argsort(lengths(D + y - x), axis=-1)[:, :KEPT, None]
     x, y = np.take_along_axis(x, best, 1), np.take_along_axis(y, best, 1)
