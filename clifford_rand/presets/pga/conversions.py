@@ -174,6 +174,7 @@ def motor_from_dual_quaternion(algebra: Algebra, q: ArrayLike, /) -> Multivector
     return algebra.new(keys_of_grades(4, (0, 2, 4)), array[..., _PLACES] * _SIGNS.astype(array.dtype))
 
 
+_SCALAR_FIRST, _SCALAR_LAST = np.array([3, 0, 1, 2]), np.array([1, 2, 3, 0])  # of SciPy's quaternions, and for them
 _PLACES = np.array([0, 5, 6, 7, 3, 2, 1, 4])  # of 1, e01, e02, e03, e12, e13, e23, e0123 in a dual quaternion
 _SIGNS = np.array([1, -1, -1, -1, -1, 1, -1, -1], dtype=np.int8)
 
@@ -213,8 +214,7 @@ def motor_from_rotation(algebra: Algebra, rotation: "Rotation", t: ArrayLike | N
     if not isinstance(rotation, Rotation):
         rule = "a scipy.spatial.transform.Rotation"
         raise fail("rotation", "motor_from_rotation", rule, rotation, "Use motor_from_matrix or motor_from_quaternion.")
-    q = rotation.as_quat()
-    return motor_from_quaternion(algebra, np.concatenate([q[..., 3:], q[..., :3]], axis=-1), t)
+    return motor_from_quaternion(algebra, rotation.as_quat().take(_SCALAR_FIRST, axis=-1), t)
 
 
 def motor_to_rotation(M: Multivector, /) -> tuple["Rotation", NDArray[Any]]:
@@ -233,7 +233,7 @@ def motor_to_rotation(M: Multivector, /) -> tuple["Rotation", NDArray[Any]]:
         refuse_tensors(M, "M", "motor_to_rotation")
     q, t = motor_to_quaternion(M)
     q = floats(q, "M", "motor_to_rotation")
-    return Rotation.from_quat(np.concatenate([q[..., 1:], q[..., :1]], axis=-1)), t
+    return Rotation.from_quat(q.take(_SCALAR_LAST, axis=-1)), t
 
 
 def _of_space(A: Any, owner: str, name: str = "algebra") -> None:
