@@ -317,20 +317,33 @@ def tensor_source(program: Program, title: str) -> str:
     return "\n".join([*head, *(f"    {line}" for line in lines)]) + "\n"
 
 
+def _guards_first(program: Program, order: list[int]) -> list[int]:
+    """Return the order in which the guards that need the fewest nodes are computed first: a failing path ends early."""
+    below: dict[int, int] = {}  # bits of the nodes that a node needs
+    for ref in order:
+        below[ref] = 1 << ref
+        for argument in program.graph.nodes[ref].arguments:
+            below[ref] |= below[abs(argument)]
+    first: dict[int, None] = {}
+    for guard in sorted(map(abs, program.guards), key=lambda ref: below[ref].bit_count()):
+        first.update(dict.fromkeys(ref for ref in order if ref <= guard and below[guard] >> ref & 1))
+    return list(first | dict.fromkeys(order))
+
+
 def python_source(program: Program, title: str) -> str:
     """Return a module with the function ``kernel`` of Python's numbers: (components, …) to rows of results, or None.
 
     None where a guard fails.
     """
     writer = _Writer(program, array=False, python=True)
+    writer.order = _guards_first(program, writer.order)
     arguments = [f"_a{k}" for k in range(len(program.inputs))]
     reads = [f"{', '.join(source.labels)}, = _a{k}" for k, source in enumerate(program.inputs) if source.labels]
     for batched in (True, False):  # which names the inputs
         writer.reads(batched)
     lines = writer.lines(fixed=True) + writer.lines(fixed=False)
-    condition = " and ".join(writer.name(ref) for ref in program.guards)
-    if condition:
-        lines.append(f"if not ({condition}): return None")
+    ends = {writer.name(ref): f"if not {writer.name(ref)}: return None" for ref in program.guards}
+    lines = [part for line in lines for part in (line, ends.pop(line.split()[0], "")) if part] + [*ends.values()]
     # no -0.0
     rows = [f"[{', '.join(f'{writer.name(ref)} + 0.0' for ref in output.refs)}]" for output in program.outputs]
     head = [f'"""{title}"""', "", f"def kernel({', '.join(arguments)}):"]
