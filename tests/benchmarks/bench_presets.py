@@ -1,12 +1,15 @@
 """Every public function of the models, `pga`, `cga` and `sta`: one object, a batch, and the first call: run by hand.
 
-    python tests/benchmarks/bench_presets.py [--n 100000] [--only pga cga sta] [--first]
+    python tests/benchmarks/bench_presets.py [--n 100000] [--only pga cga sta] [--first] [--pairs]
 
 Steady CPU times in µs: one object, and one element of a batch of n. ``--first`` adds the first call of each function in
-a process of its own, with an empty cache of compiled code and with what that one left. The script leaves with 1 if a
-public function is missing here.
+a process of its own, with an empty cache of compiled code and with what that one left. ``--pairs`` prints the times of
+functions of two conformal objects for every two kinds instead, and of `pga.join` beside them. The script leaves with 1
+if a public function is missing here.
 """
 
+import functools
+import itertools
 import time
 import types
 from collections.abc import Callable
@@ -180,6 +183,31 @@ def _sta(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[s
     }
 
 
+def pairs() -> None:
+    """Print the µs of functions of two conformal objects, for every two kinds."""
+    alg, rng = cr.Algebra.cga(3), np.random.default_rng(0)
+    x = rng.standard_normal
+    kinds = [
+        {
+            "point": cga.up(alg, x(3)),
+            "point pair": cga.point_pair(alg, x(3), x(3)),
+            "line": cga.line(alg, x(3), direction=x(3)),
+            "plane": cga.plane(alg, x(3), x()),
+            "circle": cga.circle(alg, x(3), 1 + x() ** 2, x(3)),
+            "sphere": cga.sphere(alg, x(3), 1 + x() ** 2),
+        }
+        for _ in range(2)
+    ]
+    functions, join = (cga.distance, cga.closest_points, cga.intersect, cga.angle), calls((), "pga")["join"]
+    print(f"{'':<24} {'distance':>10} {'closest':>9} {'intersect':>9} {'angle':>9} {'pga.join':>9}")
+    for (name, A), (other, B) in itertools.product(*(kind.items() for kind in kinds)):
+        row = ""
+        for function in functions:
+            is_undefined = function is cga.angle and "point" in (name, other)
+            row += f"{'':>9}" if is_undefined else f"{steady(functools.partial(function, A, B)):>9.1f}"
+        print(f"{name + ', ' + other:<24} {row} {steady(join):>9.1f}", flush=True)
+
+
 def public(model: types.ModuleType) -> set[str]:
     """Return the names of the public functions of a model, classes left out."""
     return {name for name, value in vars(model).items() if callable(value) and not isinstance(value, type)}
@@ -198,7 +226,10 @@ def steady(work: Callable[[], Any], n: int = 1) -> float:
 
 
 def main() -> None:
-    asked = options(__doc__, n=100_000, only=chosen(MODELS), first=False)
+    asked = options(__doc__, n=100_000, only=chosen(MODELS), first=False, pairs=False)
+    if asked.pairs:
+        pairs()
+        return
     print(f"{'function':<32} {'one object':>12} {f'batch of {asked.n}, each':>24}" + "   first call" * asked.first)
     for name in asked.only:
         one, few = calls((), name), calls((HEAVY,), name)
