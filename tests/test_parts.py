@@ -34,6 +34,7 @@ def test_what_is_no_part_is_refused(text):
         part_of(text)
 
 
+@pytest.mark.slow
 def test_parts_of_the_slow_tests_are_all_slow_tests(tmp_path, monkeypatch):
     (tmp_path / "test_a.py").write_text(
         "import pytest\n@pytest.mark.parametrize('k', range(9))\ndef test_a(k): pass\n"

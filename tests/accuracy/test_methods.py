@@ -66,6 +66,7 @@ def test_folds_are_by_class_and_large_tables_have_one():
     assert len(folds(large, np.arange(3000) % 3, 0, classes=True)) == 3
 
 
+@pytest.mark.slow
 def test_logistic_takes_the_least_held_out_loss_and_is_fitted_to_all_rows():
     model = TunedLogistic(0).fit(X, Y)
     losses = {}
@@ -92,6 +93,7 @@ def test_svc_s_gamma_is_in_units_of_one_over_d():
     np.testing.assert_allclose(model.model_[-1].decision_function(Z), direct.decision_function(Z), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_boosting_stops_where_the_held_out_loss_is_least():
     model = TunedBoosting(HistGradientBoostingClassifier, 0).fit(X, Y)
     trees = model.best_params_["max_iter"]

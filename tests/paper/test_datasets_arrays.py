@@ -285,6 +285,7 @@ def write_signal(home, i, rate=100, leads=LEADS, seconds=10, units="mV"):
     return digital / 1000.0
 
 
+@pytest.mark.slow
 def test_signals_are_read_in_millivolts(tmp_path, small_ptbxl):
     pytest.importorskip("wfdb")
     written = {i: write_signal(tmp_path, i) for i in range(1, 13)}

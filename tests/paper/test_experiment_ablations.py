@@ -83,6 +83,7 @@ def test_refinement_lowers_the_objective_and_keeps_the_number_of_gates():
     assert "2 rounds" in refined.describe()
 
 
+@pytest.mark.slow
 def test_relu_objective_is_between_gated_and_decomposed():
     share, options = 0.05, {"n_gates": 10, "loss": "squared"}
     gated = ConvexGated("cross", **options).fit(X, Y, share, 0)

@@ -177,6 +177,7 @@ def test_film_shows_the_regions_of_each_model(tmp_path, monkeypatch):
     assert np.array_equal(image.ravel(), (frames[3][1].predict(points) == 1).astype(int))
 
 
+@pytest.mark.slow
 def test_film_as_mp4(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     from matplotlib.animation import FFMpegWriter

@@ -177,6 +177,7 @@ def test_named_coordinates_are_right_handed_and_their_derivative_is_that_of_spac
     assert got.isclose(_at(cr.gradient(x) * F, point), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_spherical_formulas_are_those_of_the_textbooks():
     """J. D. Jackson, "Classical Electrodynamics", 3rd ed., inside back cover."""
     chart = cr.Coordinates.named("spherical")
@@ -341,6 +342,7 @@ def D_of_volume(chart, i):
     return sp.diff(det, chart.symbols[i]) / (2 * det)
 
 
+@pytest.mark.slow
 def test_curvature():
     """C. Misner, K. Thorne, J. Wheeler, "Gravitation", 1973, chapter 14."""
     charts = _charts()

@@ -69,6 +69,7 @@ def test_every_two_objects_have_the_least_distance(n):
             assert all(max(a.apart(i, p[i]), b.apart(i, q[i])) < 1e-8 for i in range(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alg", BASES)
 def test_objects_that_touch_are_at_distance_zero(alg):
     p, u, v = gaussian(1, 3), *(x / np.linalg.norm(x) for x in gaussian(2, 2, 3))

@@ -188,6 +188,7 @@ def test_points_lie_on_what_they_are_sampled_from(alg):
     close(cga.sample(cga.classify(S), (3, 3))[:, 0, 0] - c, cga.sample(S, (3, 3))[:, 0, 0] - c)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["torch", "jax"])
 def test_points_on_tensors_are_tensors(library):
     lib = pytest.importorskip(library)

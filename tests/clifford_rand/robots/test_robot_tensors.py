@@ -46,6 +46,7 @@ def test_values_are_those_of_the_loops(name, base):
         assert np.abs(result - expected).max() <= 1e-11 * max(1, np.abs(expected).max()), key
 
 
+@pytest.mark.kept("forward-torch")
 @pytest.mark.parametrize("name", ["torch", "jax"])
 @pytest.mark.parametrize("key", ["inverse", "bias", "forward", "energy", "moved"])
 def test_arrays_beside_tensors_become_tensors(name, key):

@@ -91,6 +91,7 @@ def test_kernels_agree_with_numpy_and_read_memory_maps(kind, dtype, tmp_path, mo
     assert np.array_equal(S @ X.T, Y.T) or kind != "SRHT"
 
 
+@pytest.mark.kept("70-2500-30-1-float64")
 @precisions
 @pytest.mark.parametrize(("n", "d", "r", "s"), [(1, 7, 3, 2), (33, 40, 9, 9), (70, 2500, 30, 1), (31, 1025, 12, 5)])
 def test_sparse_kernels_against_the_matrix(dtype, n, d, r, s):

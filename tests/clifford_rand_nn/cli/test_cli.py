@@ -282,6 +282,7 @@ def test_paragraphs_of_help_fill_the_width(name, width, monkeypatch):
             assert width - 2 < len(line) + 1 + len(following.split()[0])
 
 
+@pytest.mark.slow
 def test_the_package_runs_as_the_program():
     command = [sys.executable, "-m", "clifford_rand_nn", "info", "--help"]
     environment = os.environ | {"PYTHONPATH": os.path.dirname(os.path.dirname(clifford_rand.__file__))}

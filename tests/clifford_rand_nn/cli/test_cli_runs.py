@@ -218,6 +218,7 @@ def test_refinement_lowers_the_objective_and_ctrl_c_in_a_later_round_keeps_the_r
     assert fitted("m.npz").certificate_.relative_gap <= 1e-5  # what rounds are solved to
 
 
+@pytest.mark.slow
 def test_time_is_shared_by_refinement_and_solver(folder, monkeypatch):
     monkeypatch.setattr("time.perf_counter", time.process_time)  # other processes take no part of the second
     facts, _ = fit("--n-refinements", "100000", "--max-time", "1", "--out", "m.npz", *QUICK)

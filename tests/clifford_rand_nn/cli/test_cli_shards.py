@@ -42,6 +42,7 @@ def _inside(folder, monkeypatch):
     monkeypatch.chdir(folder)
 
 
+@pytest.mark.slow
 def test_targets_that_change_while_a_task_is_chosen_are_named(tmp_path, monkeypatch):
     np.save(tmp_path / "X-00000.npy", X)
     np.save(tmp_path / "y-00000.npy", LABELS)
@@ -169,6 +170,7 @@ def test_a_plan_instead_of_a_fit():
     assert said["n_passes"] > 2
 
 
+@pytest.mark.slow
 def test_a_shown_fit_to_shards_is_the_same(capsys):
     y = X[:, 0] + 0.1 * rng.standard_normal(160)
     shards = Shards([X[:90], X[90:]], [y[:90], y[90:]], part_rows=40)

@@ -98,6 +98,7 @@ def test_evaluate_refuses_a_target_without_any_class_of_the_model():
     assert "does not have count as wrong" in said
 
 
+@pytest.mark.slow
 def test_dates_and_texts_as_asked():
     day = pd.Timestamp("2021-02-03") + pd.to_timedelta(np.arange(90) % 9, unit="D")
     told = np.where(TABLE["size"] > 0, "large and dear", "small and cheap")

@@ -127,6 +127,7 @@ def test_no_number_is_cut_off_on_a_narrow_terminal(monkeypatch, width):
         assert any(all(cell in line for cell in row[1:]) for line in said.splitlines())
 
 
+@pytest.mark.slow
 def test_peers_are_selected_on_a_validation_set_and_tested_on_others(monkeypatch):
     fitted, scored, tested = [], [], []
 

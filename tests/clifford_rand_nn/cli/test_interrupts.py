@@ -173,6 +173,7 @@ def test_an_interrupt_after_the_last_solver_of_an_estimator_is_a_status(monkeypa
     assert is_given_back()
 
 
+@pytest.mark.slow
 def test_an_interrupt_between_the_programs_of_few_neurons_leaves_the_second_its_optimum(monkeypatch):
     proved, calls = sparse_network._proved, []
 

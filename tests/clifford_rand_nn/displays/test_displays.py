@@ -184,6 +184,7 @@ def test_regions_show_planes_and_the_rows_that_span_them(data, crossed, gated):
     assert bare.lines is None
 
 
+@pytest.mark.slow
 def test_regions_of_more_columns_are_a_cut_at_the_medians():
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(1)

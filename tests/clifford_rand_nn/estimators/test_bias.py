@@ -106,6 +106,7 @@ def test_certificates_hold_and_notice_a_bias_that_is_charged_less(family, y):
     assert other.lower_bound < proof.lower_bound - 1e-5
 
 
+@pytest.mark.slow
 def test_a_bound_for_every_neuron():
     rows, y = X[:8], ONE[:8]
     sampled = _fitted("relu", y, rows)

@@ -60,6 +60,7 @@ def test_one_standard_error_takes_the_larger_beta():
     assert (mean[:k] < mean[i] - spread[i]).all()
 
 
+@pytest.mark.slow
 def test_classes_probabilities_and_scoring():
     model = CrossProductLassoClassifier(loss="logistic", subsample=30, random_state=0)
     search = BetaCV(model, n_betas=3, eps=0.05, cv=3, scoring="neg_log_loss").fit(X, np.where(Y > 0, "yes", "no"))

@@ -95,6 +95,7 @@ def test_neither_order_nor_copies_nor_a_seed_choose(kind):
     )
 
 
+@pytest.mark.slow
 def test_a_choice_needs_no_seed():
     given = [GatedReLURegressor(gates=GATES, random_state=seed).fit(X, Y) for seed in (1, np.random.default_rng(2))]
     assert len({model.beta_ for model in given}) == 1
@@ -251,6 +252,7 @@ def test_the_least_loss_is_chosen_of_those_with_about_the_fewest_wrong_labels(la
     )  # to a gap of 1e-4 a row may be on the line
 
 
+@pytest.mark.slow
 def test_where_beta_is_chosen_the_loss_is_logistic_and_a_linear_model_stands_beside_the_gates():
     rows, labels = X[::2], LABELS[::2]
     model = GatedReLUClassifier(n_gates=3, random_state=0).fit(rows, labels)

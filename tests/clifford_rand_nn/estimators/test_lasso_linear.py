@@ -121,6 +121,7 @@ def test_linear_models_are_there_where_held_out_rows_are_better_off(better, monk
     assert model.candidates_[-1].mean_loss < np.mean(y**2) / 4  # of the better ones only
 
 
+@pytest.mark.slow
 def test_drawn_columns_are_of_standardized_rows(tmp_path):
     """Where beta is chosen, units and offsets of the features decide nothing; forms of the model agree, and proofs."""
     X, y = load_breast_cancer(return_X_y=True)

@@ -126,6 +126,7 @@ def test_limits_go_by_the_speed_of_the_machine_and_nothing_else_does(monkeypatch
     assert max(fast.seconds, slow.seconds) <= 40.0
 
 
+@pytest.mark.kept("400-model0")
 @pytest.mark.parametrize(
     ("n", "model"), [(400, ConvexNetworkRegressor()), (1100, ConvexNetworkRegressor(max_metric_iter=0))]
 )

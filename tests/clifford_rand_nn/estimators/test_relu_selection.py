@@ -35,6 +35,7 @@ def judge(model):
     return model._judge, model._factor
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("y", [TWO, pytest.param(THREE, marks=pytest.mark.slow)])
 def test_the_loss_follows_beta(y):
     chosen = ConvexReLUClassifier(n_gates=3, random_state=0).fit(X, y)
@@ -121,6 +122,7 @@ def test_a_gates_own_neuron_has_its_pattern_and_norm_one(free):
     np.testing.assert_array_equal(neurons.columns(task.rows) > 0, patterns.patterns)
 
 
+@pytest.mark.slow
 def test_a_network_that_ends_early_is_no_worse_than_that_of_its_gates(monkeypatch):
     monkeypatch.setattr(relu, "ConeInteriorPoint", Short)
     with pytest.warns(ConvergenceWarning):

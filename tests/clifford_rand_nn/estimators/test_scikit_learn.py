@@ -242,6 +242,7 @@ def test_weights_of_classes_are_weights_of_their_rows(name):
         clone(CLASSIFIERS[name]).set_params(class_weight={"gold": 2}).fit(X, y)
 
 
+@pytest.mark.slow
 def test_several_labels_a_row(tmp_path):
     marks = np.column_stack([Y > 0.5, X[:, 0] > 0.3, X[:, 1] > 0, np.zeros(48)]).astype(int)
     network = ConvexNetworkClassifier()

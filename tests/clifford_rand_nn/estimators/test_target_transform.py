@@ -85,6 +85,7 @@ def test_counts_are_never_predicted_below_zero(name):
     assert {score.name for score in fitted(X, y).target_transform_scores_} == {"none", "log1p", "sqrt"}
 
 
+@pytest.mark.slow
 def test_targets_with_noise_of_one_size_and_negative_or_several_ones_stay_as_they_are():
     rng = np.random.default_rng(5)
     X = rng.uniform(-1, 1, (150, 2))
@@ -156,6 +157,7 @@ def test_a_limit_of_time_leaves_fewer_rows_to_compare(monkeypatch):
     assert taken == [1000, 793, 500]
 
 
+@pytest.mark.slow
 def test_weights_are_so_many_rows_and_groups_and_order_reach_the_selection():
     rng = np.random.default_rng(6)
     X, y, _ = lognormal(80, rng)
@@ -215,6 +217,7 @@ def test_outputs_far_above_all_targets_are_bounded():
     assert transform.mean(program_rows()).op == "multiply"
 
 
+@pytest.mark.slow
 def test_finite_networks_are_trained_on_the_transformed_target():
     rng = np.random.default_rng(9)
     X, y, _ = lognormal(120, rng)

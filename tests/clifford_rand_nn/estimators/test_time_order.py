@@ -66,6 +66,7 @@ def test_intervals_of_a_random_walk_cover_the_next_rows(walks):
     assert walks[:, 5].mean() < 0.6
 
 
+@pytest.mark.slow
 def test_where_rows_do_not_depend_on_time_scores_and_intervals_are_those_of_leave_one_out():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (1300, 3))

@@ -205,6 +205,7 @@ def test_an_output_that_the_intercept_meets_alone():
     assert not a.coefficients.values[:, 1].any()
 
 
+@pytest.mark.slow
 @pytest.mark.kept("squared")
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_paths_of_copies(loss):
@@ -321,6 +322,7 @@ def test_a_certificate_of_all_neurons():
     assert wide.lower_bound == pytest.approx(model.certificate_.lower_bound, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_cross_validation_weighs_training_and_scores():
     fold = np.arange(40) % 3
     w = np.where(WEIGHTS > 0, 2 * WEIGHTS, 1).astype(int)

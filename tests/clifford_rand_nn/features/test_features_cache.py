@@ -199,6 +199,7 @@ def test_a_kill_in_the_middle_of_writing_loses_no_finished_batch_and_keeps_no_ha
         np.testing.assert_array_equal(rows, np.outer(np.arange(told) + 1, np.ones(2000)))
 
 
+@pytest.mark.slow
 def test_processes_write_to_one_cache_at_once(tmp_path):
     processes = [writer(tmp_path, first, first + 500) for first in (0, 300, 600)]  # overlapping, and none exists yet
     for process in processes:

@@ -62,6 +62,7 @@ def test_random_sides_visit_every_pattern_equally_and_gaussian_directions_by_ang
     assert_has_law(gaussian, np.array(list(angles.values())) / (2 * np.pi))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "seed"), [(3, 1), (8, 3)])
 def test_incident_rows_on_or_off_miss_patterns(n, seed):
     """A pattern is entered from a border with its row on: from 0, 1 or 2 borders, and its share is that over 2n."""

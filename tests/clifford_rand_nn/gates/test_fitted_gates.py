@@ -79,6 +79,7 @@ def test_the_default_is_near_a_linear_model_where_that_is_good():
     assert model.certificate_.n_patterns == len(model.candidate_gates_) < 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("max_time", "sampled"), [(None, 0), (8.0, 2), (1e4, 6)])
 def test_no_more_gates_are_taken_than_are_expected_to_be_trained_in_time(monkeypatch, max_time, sampled):
     """Cones of random planes among many columns use up any time, and are worth little before its end."""

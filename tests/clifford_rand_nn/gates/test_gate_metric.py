@@ -166,6 +166,7 @@ def embedded():
     return Fista(tol=1e-7).solve(like_embeddings())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "dtype"), [(1e-6, np.float32), (1e6, np.float64)])
 def test_data_of_any_scale_and_the_same_bits_twice(always, dtype, scale, embedded):
     first, second = (Fista(tol=1e-7).solve(like_embeddings(scale=scale, dtype=dtype)) for _ in range(2))

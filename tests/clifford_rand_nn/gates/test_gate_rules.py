@@ -125,6 +125,7 @@ def test_opposite_separates_its_pair(bias):
             assert b == 0
 
 
+@pytest.mark.slow
 def test_opposite_draws_pairs_by_the_distance_of_targets():
     """On a line the midpoint tells the pair: P(i, j) ∝ |y_i - y_j|, and for classes all pairs alike."""
     data = np.array([[0.0], [1.0], [10.0], [100.0]])

@@ -204,6 +204,7 @@ def test_every_entry_point_refuses_what_are_no_gates(entry, gates):
         GIVEN[entry](np.eye(2), np.ones(2), gates)
 
 
+@pytest.mark.slow
 def test_a_pair_is_as_good_as_gates():
     """`relu_path` once ignored a pair, priced every neuron and said "global"."""
     rng = np.random.default_rng(0)

@@ -115,6 +115,7 @@ def test_landmarks_solve_the_problem_of_their_span():
     assert "approximation" in found.reason
 
 
+@pytest.mark.slow
 def test_landmarks_keep_no_features_of_all_rows():
     X, y, _ = made(40_000, d=2, outputs=1)
     solve_many(KERNEL, X[:200], y[:200], None, 1e-3, "landmarks")  # what is compiled once takes memory, too

@@ -107,6 +107,7 @@ def test_path_meets_its_tolerance_and_fits_do_not_depend_on_it(C):
     np.testing.assert_allclose([f.objective for f in rising[::-1]], [f.objective for f in fits], rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_softmax_of_two_classes_is_the_logistic_loss_at_half_beta(monkeypatch):
     monkeypatch.setattr(left_out_module, "_FAR", 0.0)  # all rows by fits to the others
     monkeypatch.setattr(left_out_module, "_REFINED", 1000)

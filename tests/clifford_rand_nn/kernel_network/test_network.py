@@ -163,6 +163,7 @@ def test_a_candidate_is_standardized_as_all_rows_are(monkeypatch):
         np.testing.assert_array_equal(part, rows[:50])
 
 
+@pytest.mark.slow
 def test_a_scaling_with_outliers_is_selected_where_they_matter(monkeypatch):
     """What is linear in a column of heavy tails needs its scale: R² is .48 with "soft" and "rank" alone."""
     monkeypatch.setattr(candidates, "_LONGEST", 1e3)
@@ -434,6 +435,7 @@ def test_groups_are_left_out_together():
     assert grouped.certificate_.verify(X, y).relative_gap < 1e-8
 
 
+@pytest.mark.slow
 def test_verbose_says_what_was_chosen(capfd):
     X, y = load_iris(return_X_y=True)
     ConvexNetworkClassifier(verbose=True, max_metric_iter=0).fit(X, y)
@@ -610,6 +612,7 @@ def test_a_logistic_fit_that_time_ends_says_so(beta):
     assert np.isfinite(model.predict_log_proba(X)).all()
 
 
+@pytest.mark.slow
 def test_which_rows_were_left_out_and_how_the_solver_came_to_its_end():
     rng = np.random.default_rng(5)
     X = rng.integers(-2, 3, (60, 2)).astype(float)  # with copies of rows, whose targets differ

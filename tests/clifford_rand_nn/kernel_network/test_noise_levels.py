@@ -49,6 +49,7 @@ def test_coverage_by_thirds_of_the_noise_level(name):
     assert width < 0.97
 
 
+@pytest.mark.slow
 def test_constant_noise_has_intervals_of_constant_width():
     *covered, width = _results("constant", 300, 4, max_metric_iter=0)
     assert width < 1.02

@@ -93,6 +93,7 @@ def test_certificates_are_verified_whatever_the_data(options, kind):
         assert model.score(X, y) == pytest.approx(score)
 
 
+@pytest.mark.slow
 def test_certificates_of_quantiles_hold_where_the_square_of_the_network_underflows():
     """The objective is proportional to the targets, and beta to one over them."""
     X, y, _ = _noisy(40)
@@ -139,6 +140,7 @@ def test_groups_are_left_out_as_a_whole(loss):
     assert grouped.loo_score_ < 0.2
 
 
+@pytest.mark.slow
 def test_means_of_counts_are_nearer_than_those_of_squares():
     """On three samples; the leave-one-out estimate is that of new rows to .1 (their own errors are .03)."""
     errors, promised = np.zeros(2), []

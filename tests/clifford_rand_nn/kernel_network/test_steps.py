@@ -180,6 +180,7 @@ def test_the_bound_is_proved(fitted):
     assert fitted.certificate_.verify(X, targets, exact=True).relative_gap < 1e-9
 
 
+@pytest.mark.slow
 def test_a_learned_metric_keeps_them():
     # a product of two columns, for the metric, and a jump in a third
     A = RNG.standard_normal((300, 6))
@@ -277,6 +278,7 @@ def test_increasing_transformations_change_the_levels_at_no_row():
     np.testing.assert_allclose(one.rows(X)[:, 4:], two.rows(np.exp(X))[:, 4:], atol=0.01)  # between knots it bends
 
 
+@pytest.mark.slow
 def test_shards_take_boxes_and_their_metric():
     rng = np.random.default_rng(1)
     A = rng.standard_normal((300, 4))

@@ -239,6 +239,7 @@ def test_errors(options, message):
         refine(*data(n=10), **options)
 
 
+@pytest.mark.slow
 def test_repeats_bit_for_bit_and_other_seeds_differ():
     X, y = data(n=40)
     a, b, other = (refine(X, y, random_state=seed, max_iter=2) for seed in (1, 1, 2))

@@ -240,6 +240,7 @@ def test_large_float64_data_start_in_single_precision(monkeypatch):
     assert tiny.objective == pytest.approx(expected.objective, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_threads_give_the_same_bits_twice(monkeypatch):
     monkeypatch.setattr(coordinates_module, "_THREADED", 1)
     monkeypatch.setattr(coordinates_module, "_ROWS", 16)

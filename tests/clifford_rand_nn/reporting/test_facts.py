@@ -212,6 +212,7 @@ def test_scores_that_are_no_better_are_told(classified):
     assert f"no better than always {left.baseline_label}" in score_warnings(same)[0].text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("difference", "verdict"), [(-0.05, "worse"), (-0.03, "within noise"), (0.05, "better")])
 def test_page_text_and_warning_have_one_verdict(classified, difference, verdict, capsys):
     """The standard error is 0.02: the page, the lines of the terminal and the warning take twice as much as noise."""

@@ -268,6 +268,7 @@ def test_influence_is_that_of_the_table_column():
     assert find_influence(ConvexNetworkClassifier(), copies) is None  # two rows that differ
 
 
+@pytest.mark.slow
 def test_the_fit_of_influences_is_a_part_of_the_learning_curve():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((120, 2))

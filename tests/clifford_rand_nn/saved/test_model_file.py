@@ -475,6 +475,7 @@ def goods(tmp_path_factory):
     return model_files(tmp_path_factory.mktemp("goods"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [damaged_bytes, damaged_directory, damaged_members])
 def test_damaged_files_load_as_they_were_or_raise_the_one_error(tmp_path, way, goods):
     """A few of what `python -m tests.reliability fuzz_models` tries."""

@@ -186,6 +186,7 @@ def test_rows_of_weight_zero_count_nowhere():
     assert other.predict(X) == pytest.approx(model.predict(X), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_labels_of_any_kind_with_weights_of_classes():
     X, y = rows(300, 3)
     labels = np.array(["low", "middle", "high"])[np.digitize(y, [0.3, 2.0])]
@@ -432,6 +433,7 @@ def test_a_tiny_beta_leads_near_the_optimum(outlier, seed):
     assert (model.predict(X) == y).mean() > 0.96
 
 
+@pytest.mark.slow
 def test_candidates_are_compared_as_all_rows_are_standardized(monkeypatch):
     compared = []
 

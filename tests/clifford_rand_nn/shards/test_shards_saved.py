@@ -57,6 +57,7 @@ def test_a_file_keeps_predictions_and_the_proof(fitted, tmp_path):
         assert all(np.array_equal(old[name], new[name]) for name in old.files if name != "meta")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "change", "match"),
     [

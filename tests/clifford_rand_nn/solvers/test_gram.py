@@ -200,6 +200,7 @@ def test_the_system_of_the_norms_is_positive_and_its_right_side_the_slope_of_the
     assert (largest < linear.diagonal).all()
 
 
+@pytest.mark.slow
 def test_estimators_and_paths_take_it_where_rows_are_many():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((6000, 4))

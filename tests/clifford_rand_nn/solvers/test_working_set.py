@@ -149,6 +149,7 @@ def test_the_spiral():
     assert free.objective < paired.objective - paired.duality_gap  # planes through two points are not all that matter
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "product"), [(120, False), pytest.param(200, True, marks=pytest.mark.slow)])
 def test_a_logistic_loss_with_next_to_no_penalty_reaches_its_tolerance(n, product):
     """It ended at a gap of 1: rows far from every boundary have dual masses that fall to 1e-180, by a hundredth a step,

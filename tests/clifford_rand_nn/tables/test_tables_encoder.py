@@ -364,6 +364,7 @@ def test_hours_and_weekdays_are_those_of_the_time_zone(case):
         np.testing.assert_array_equal(again.transform(frame.assign(t=other)), expected)
 
 
+@pytest.mark.slow
 def test_moments_and_texts_are_alike_in_new_tables():
     forms = {
         "days": (list(DAYS.date), DAYS.strftime("%Y-%m-%d")),
