@@ -21,7 +21,7 @@ from clifford_rand.fusion.kernel import FusedKernel, Result, Traced, fields_of, 
 from clifford_rand.fusion.traced_array import ExampleTrace, traced
 from clifford_rand.multivector.multivector import Multivector
 
-MOST_OPERATIONS = 2000  # of compiled code: Numba takes 5 s for them
+MOST_OPERATIONS = 2000  # of compiled code: Numba takes up to 10 s for them
 AGREEMENT = 1e-6  # of a trace and the function, relative to the largest component of a part of the result
 MOST_PATHS = 12  # of one kind; and after how many failures tracing is tried at the calls 2, 4, 8, … alone
 NOISE = 1e-12  # that is rounding, relative to the largest component of all parts
