@@ -152,6 +152,7 @@ def test_marginals_of_a_low_rank():
     assert cr.volume_sample(X, 3, rtol=0, rng=0).shape == (1, 3)  # the user's own idea of rank
 
 
+@pytest.mark.slow
 def test_one_row_is_drawn_by_its_squared_norm():
     X = rows(8, 5)
     squares = (X**2).sum(axis=1)

@@ -37,6 +37,7 @@ def run(*arguments, code=0):
 QUICK = ("--data", ".", "--out", "out", "--seeds", 2, "--size", 30, "--method", "logistic", "--method", "lasso")
 
 
+@pytest.mark.slow
 def test_accuracy_from_the_command_line_and_again(folder):
     out = run("accuracy", *QUICK, "--set", "second").stdout
     assert out.splitlines()[0] == "# Test accuracy: mean ± standard deviation over trials"

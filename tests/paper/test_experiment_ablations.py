@@ -152,6 +152,7 @@ def test_gate_rules_run_and_go_on(folder):
     assert any("made: 2 of 2 trials were found" in line for line in said)
 
 
+@pytest.mark.slow
 def test_every_rule_runs(folder):
     trial = draw(Binary.of(load_features(folder / "made.npz")), 40, 0)
     for name, make in gate_rules.RULES.items():

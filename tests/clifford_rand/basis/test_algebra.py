@@ -279,6 +279,7 @@ def test_the_first_product_needs_no_compiler():
     assert float(done.stdout) < 1.0  # 0.14 s of the processor, half of it NumPy, on a machine with nothing else to do
 
 
+@pytest.mark.slow
 def test_the_first_products_of_large_batches_and_of_all_dtypes_agree_with_small_ones():
     rng = np.random.default_rng(4)
     alg = cr.Algebra(4, 1)

@@ -81,6 +81,7 @@ def test_laws_in_a_constant_metric(alg):
     assert _near(grad * (F * H), (grad * F) * H + overdot, place)
 
 
+@pytest.mark.slow
 def test_operators_compose_by_the_product_rule():
     alg = cr.Algebra(1, 1)
     x = alg.symbols("x", 1)

@@ -97,6 +97,7 @@ def test_complex_dual_and_hyperbolic_numbers_and_quaternions_are_those_of_cmath(
     assert (2 + 0.5 * I).sqrt().isclose(2**0.5 + 0.25 / 2**0.5 * I, rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_negative_eigenvalues_with_a_commuting_root_of_minus_one():
     """I in Cl(3) and Cl(1, 2), a plane that commutes with a vector, the plane of a motor and I, none of the blades."""
     cl3, sta, pga = cr.Algebra(3), cr.Algebra(3, 1), cr.Algebra.pga(3)

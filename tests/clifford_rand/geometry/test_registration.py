@@ -124,6 +124,7 @@ def test_both_conformal_bases():
         assert s == pytest.approx(2.0, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_many_points_in_blocks_are_the_same_sums():
     alg, X = cr.Algebra.pga(3), gaussian(12, 50_000, 3)
     M = random_motor(alg, 13)

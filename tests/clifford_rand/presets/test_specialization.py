@@ -65,6 +65,7 @@ def test_the_benchmark_omits_no_function(monkeypatch):
         assert set(bench_presets.calls((), name)) == bench_presets.public(model)
 
 
+@pytest.mark.slow
 def test_elements_whose_guards_fail_go_other_ways(monkeypatch):
     monkeypatch.setattr(specialization, "COMPILED_FROM", 2)
     radius, offset = np.array([3.0, 3.0, 3.0, 3.0]), np.array([1.0, 3.0, 5.0, 2.0])

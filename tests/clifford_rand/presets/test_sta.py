@@ -139,6 +139,7 @@ def boost_inverse(v):
     return np.stack([boost_matrix(-x) for x in v])
 
 
+@pytest.mark.slow
 def test_clocks_run_slow_by_gamma_and_the_same_for_all():
     v = velocities(1, 6)
     t = np.linspace(0, 5, 11)

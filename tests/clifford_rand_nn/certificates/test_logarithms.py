@@ -54,6 +54,7 @@ def test_the_logarithm_and_the_exponential_are_bounded_from_above():
     assert 0 < exp_above(Fraction(10) ** 300) < NOTHING
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_the_logistic_loss(sign):
     for f in sizes(60, -30, 300):

@@ -84,6 +84,7 @@ def test_classes_without_an_option(folder, monkeypatch):
     np.testing.assert_array_equal(back.iloc[:, 1:], whole.predict_proba(test[FEATURES]))
 
 
+@pytest.mark.slow
 def test_numbers_without_an_option(folder, monkeypatch):
     arguments = "value.csv", "--test", "value-test.csv", "--out", "m.npz", "--beta", "0.01"
     out, facts = printed_facts(monkeypatch, *arguments)

@@ -197,6 +197,7 @@ def test_ctrl_c_ends_refinement_too(folder, interrupt):
     assert facts["seconds"] < 30
 
 
+@pytest.mark.slow
 def test_refinement_lowers_the_objective_and_ctrl_c_in_a_later_round_keeps_the_rounds_before(folder, monkeypatch):
     calls = []
     climbed = gate_exchange.climbed

@@ -143,6 +143,7 @@ def test_evaluate_says_scores_beside_the_majority(folder):
     assert f"accuracy {accuracy:.4f} {max(majority, 1 - majority):.4f}" in words
 
 
+@pytest.mark.slow
 def test_parquet_with_names(folder):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X.astype("f8"), columns=["a", "b", "c"]).assign(size=LABELS, weight=1.0)

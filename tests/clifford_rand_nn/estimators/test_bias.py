@@ -73,6 +73,7 @@ def _norm(model):
     return 1 if "l1" in getattr(model, "penalty_", model.penalty) else 2
 
 
+@pytest.mark.kept("gated")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_stated_objective_is_that_of_the_printed_numbers(family):
     model = _of(family, 2)

@@ -188,6 +188,7 @@ def test_torch_modules_states_and_arrays_are_read_alike():
     assert verdict.certificate.bias is False
 
 
+@pytest.mark.slow
 def test_mlps_bring_their_loss_classes_and_beta():
     """A long L-BFGS run of scikit-learn's own objective does not get below the bound of a short one."""
     from sklearn.exceptions import ConvergenceWarning
@@ -269,6 +270,7 @@ def test_more_patterns_than_a_float_can_count_are_not_listed():
     assert not TrainingProgram.of(arrays, X, X[:, 0], settings, "certify")._is_listable()
 
 
+@pytest.mark.slow
 def test_one_output_has_at_most_two_neurons_of_a_pattern():
     """Neurons of a cone are added up, also those on its boundary: 13 without it."""
     X, _, given, arrays = task("squared", d=8, n=120)

@@ -71,6 +71,7 @@ def test_classes_probabilities_and_scoring():
     assert not hasattr(BetaCV(CrossProductLassoRegressor()), "decision_function")
 
 
+@pytest.mark.slow
 def test_fits_that_sample_anew_do_not_share_their_neurons(monkeypatch):
     """Neurons of another subset are not in the family, and would make the objective smaller than its own bound."""
     warm = []
@@ -116,6 +117,7 @@ def test_folds_at_the_same_time_give_the_same(capsys):
     assert f"best score {best.max():.4f} at beta {alone.betas_[best.argmax()]:.3g}, " in lines[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [False, True])
 def test_rows_of_a_group_stay_together(classes):
     groups = np.arange(60) // 6

@@ -131,6 +131,7 @@ def test_several_targets(model):
     assert isinstance(model.intercept_, float)
 
 
+@pytest.mark.slow
 def test_learns_what_a_line_cannot():
     (rows, y), (new, truth) = (make_moons(200, noise=0.15, random_state=seed) for seed in (1, 2))
     assert GatedReLUClassifier(50, beta=1e-3, random_state=0, bias="free").fit(rows, y).score(new, truth) > 0.95
@@ -177,6 +178,7 @@ def test_stored_numbers_decide_nothing():
     assert replace(proof, dual_point=5 * proof.dual_point).verify(X, Y).lower_bound <= proof.objective * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_a_network_below_its_bound_is_an_error():
     """`verify` once clamped the gap: a network 7 % below the bound was "within 0.0e+00"."""
     rows, y = spiral(20)

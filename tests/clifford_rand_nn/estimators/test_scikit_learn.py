@@ -286,6 +286,7 @@ def test_several_labels_a_row(tmp_path):
     np.testing.assert_array_equal(each.predict(X)[:, 1], clone(GATED).fit(X, marks[:, 1]).predict(X))
 
 
+@pytest.mark.slow
 def test_weights_and_groups_are_routed():
     weights = np.where(X[:, 0] > 0, 2.0, 0.5)
     with sklearn.config_context(enable_metadata_routing=True):
@@ -335,6 +336,7 @@ def test_inspection():
     assert importance[:2].min() > 2 * importance[2:].max()
 
 
+@pytest.mark.slow
 def test_in_other_estimators():
     network = CLASSIFIERS["network"]
     calibrated = CalibratedClassifierCV(GATED, cv=2).fit(X, LABELS)

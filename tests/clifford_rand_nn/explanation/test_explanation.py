@@ -490,6 +490,7 @@ def test_slopes_of_every_kernel(bias, frame):
     np.testing.assert_allclose(found.columns, apart, rtol=0, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shown", [pytest.param(0.5, marks=pytest.mark.slow), 0.02])
 def test_networks_that_know_rows_by_their_products(shown):
     local = np.random.default_rng(0)

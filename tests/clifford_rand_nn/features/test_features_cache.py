@@ -179,6 +179,7 @@ def writer(folder, first, last):
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=environment)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="a kill that cannot be caught")
 def test_a_kill_in_the_middle_of_writing_loses_no_finished_batch_and_keeps_no_half_one(tmp_path):
     told = 0

@@ -193,6 +193,7 @@ def inputs(server):
     return [asked["input"] for *_, asked in server.seen]
 
 
+@pytest.mark.slow
 def test_the_client_orders_replies_and_tries_again(server, caplog):
     caplog.set_level(logging.DEBUG)
     server.plan += [(429, {"Retry-After": "1"}), (500, {}), (200, {})]

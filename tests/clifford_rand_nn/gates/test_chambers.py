@@ -53,6 +53,7 @@ def data(n, seed, scale=1.0):
 SETS = [(1, 0, 1.0), (3, 1, 1e-150), (8, 3, 1e150), (20, 4, 1.0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "seed", "scale"), SETS)
 def test_random_sides_visit_every_pattern_equally_and_gaussian_directions_by_angle(n, seed, scale):
     X = data(n, seed, scale)

@@ -175,6 +175,7 @@ def test_data_of_any_scale_and_the_same_bits_twice(always, dtype, scale, embedde
     np.testing.assert_array_equal(first.coefficients.coef, second.coefficients.coef)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [True, False])
 def test_it_takes_fewer_iterations_and_serves_the_working_set(bias, monkeypatch):
     plain = Fista(tol=1e-6, check_every=1).solve(like_embeddings(bias=bias))

@@ -57,6 +57,7 @@ def test_large_and_small_rows_keep_their_digits():
         np.testing.assert_allclose(back.rows(NEW) @ Z.T, plain.rows(NEW) @ wanted.T, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.kept("ConvexNetworkRegressor(max_metric_iter=0)")
 @pytest.mark.parametrize(
     "model",

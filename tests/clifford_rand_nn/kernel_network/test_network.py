@@ -200,6 +200,7 @@ def test_beta_is_compared_again_on_all_rows_of_which_some_were_compared(iteratio
     assert model.beta_ == model.candidates_[0].beta
 
 
+@pytest.mark.slow
 def test_a_metric_is_learned_from_more_rows_than_are_decomposed(monkeypatch):
     """Every row is left out of a fit to all others; only the kernels that are compared are decomposed."""
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training.COMPARED", 100)
@@ -337,6 +338,7 @@ def same_gates(first, second):
     return (first.steps > 0, first.decay > 0) == (second.steps > 0, second.decay > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["squared", "quantile", "grouped"])
 def test_gates_of_many_rows_are_judged_by_rows_that_they_have_not_seen(kind, monkeypatch):
     monkeypatch.setattr("clifford_rand_nn.kernel_network.training.LEARNED", 120)

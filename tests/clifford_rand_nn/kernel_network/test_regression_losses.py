@@ -128,6 +128,7 @@ def test_whole_weights_are_copies_of_rows(options):
     assert copied.loo_score_ == pytest.approx(weighted.loo_score_, abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.kept("poisson")
 @pytest.mark.parametrize("loss", ["poisson", "quantile"])
 def test_groups_are_left_out_as_a_whole(loss):

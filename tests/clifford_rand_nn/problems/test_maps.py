@@ -215,6 +215,7 @@ def test_a_single_precision_certificate_holds_in_double(bias):
     assert result.objective - result.duality_gap == pytest.approx(dual, rel=1e-11)
 
 
+@pytest.mark.slow
 def test_single_stays_single_and_auto_goes_on():
     low = problem(np.float32)
     stuck = Fista(tol=1e-12, precision="single", max_iter=600).solve(low)

@@ -214,6 +214,7 @@ def test_networks_of_many_rows_come_back(tmp_path, monkeypatch, way):
     assert same.objective == pytest.approx(model.certificate_.objective, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("betas", [None, [0.3, 0.03, 0.003]], ids=["grid", "given"])
 def test_a_search_comes_back_with_its_scores_and_can_be_fitted_again(tmp_path, betas):
     y = LABELS["text"]

@@ -421,6 +421,7 @@ def test_a_limit_of_time_leaves_fewer_landmarks_for_more_passes(monkeypatch):
     assert 100 < logistic.landmarks < squares.landmarks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("outlier", "seed"), [(1.0, 0), (1e4, 0), (1e4, 1)])
 def test_a_tiny_beta_leads_near_the_optimum(outlier, seed):
     """From where the sample's Newton step leads out of all bounds, and where held-out rows are sure and wrong."""

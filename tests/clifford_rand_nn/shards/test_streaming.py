@@ -72,6 +72,7 @@ def test_arrays_of_predictions_are_those_of_the_rows(tmp_path, shards, classifie
         np.testing.assert_allclose(np.concatenate(found), wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_tables_of_predictions(tmp_path, shards, classifier, regressor, kind):
     pd = pytest.importorskip("pandas")

@@ -78,6 +78,7 @@ def test_memory_decides_and_too_little_is_an_error():
         KernelInteriorPoint(max_memory=10.0).solve(problem)
 
 
+@pytest.mark.slow
 def test_the_memory_that_is_asked_for_is_what_the_matrices_take():
     """Allocations above 1 MB of a solve, in double and single precision, with weights and without."""
     for loss, weights in (("squared", None), ("squared", np.linspace(1, 2, 1000)), ("huber", None)):
@@ -141,6 +142,7 @@ def test_a_watch_keeps_the_best_point_and_the_best_bound():
     assert watch.gap == 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.kept("squared")
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
 def test_cross_validation_shares_what_does_not_depend_on_beta(loss, monkeypatch):
@@ -166,6 +168,7 @@ def test_cross_validation_shares_what_does_not_depend_on_beta(loss, monkeypatch)
         assert alone.score(X[test], y[test]) == pytest.approx(score, abs=1 / len(test) + 1e-12)  # a tie of one row
 
 
+@pytest.mark.slow
 def test_refined_gates_lower_the_objective_and_are_certified():
     X, y = spiral()
     plain = GatedReLUClassifier(10, beta=1e-3, random_state=0, bias=True).fit(X, y)

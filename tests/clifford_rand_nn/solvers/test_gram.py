@@ -255,6 +255,7 @@ def test_products_are_those_with_the_columns(fit_intercept, outputs):
     np.testing.assert_allclose(design.gram(weights, np.float64), A.T @ (weights[:, None] * A), atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["norms", "ridge"])
 def test_a_softmax_needs_few_gram_matrices_and_steps(kind, monkeypatch):
     """Six classes in twelve columns: all rows of Gram matrices serve several steps, 25 of which reach a gap of 1e-5."""

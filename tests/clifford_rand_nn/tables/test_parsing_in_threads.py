@@ -79,7 +79,7 @@ def test_a_child_parses_though_a_thread_was_at_it(tmp_path):
     thread.start()
     begun.wait()
     try:
-        for _ in range(8):
+        for _ in range(3):
             child = os.fork()
             if not child:
                 os._exit(0 if ONE_PARSER.acquire(timeout=20) else 1)

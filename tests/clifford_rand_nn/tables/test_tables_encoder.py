@@ -145,6 +145,7 @@ def test_numbers_without_gaps_are_the_same(frame):
     assert encoder.get_feature_names_out().tolist() == ["count", "size", "bit", "flag", "count (missing)"]
 
 
+@pytest.mark.slow
 def test_the_state_as_plain_values_gives_the_same_numbers(frame):
     encoder = TableEncoder(categorical=["zip"], other_text="hash", date={"either": "%d/%m/%Y"}, n_text_features=16).fit(
         frame
