@@ -1,6 +1,6 @@
 """Encodings of cells as columns of numbers: each is a record that encodes, names its columns and states its program.
 
-To add one, write a record like these, add it to `learn_encodings`, and to the state in `encoder_state`.
+To add one, write a record like these, add it to `learn_encodings`, and to the state that `encoder_to_plain` writes.
 """
 
 # ruff: noqa: D102  # methods are described by Encoding

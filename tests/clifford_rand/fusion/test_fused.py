@@ -631,7 +631,7 @@ def _axis(x):
 
 
 # Every public name of a multivector: what is traced, for A of all grades, a rotor R, a bivector B and a vector x; for
-# all others `untraced` has the reason
+# all others `REASONS` has the reason
 TRACED = {
     "algebra": lambda A, R, B, x: A + A.algebra.e12,
     "keys": lambda A, R, B, x: A * A.keys.size,
