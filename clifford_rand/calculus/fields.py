@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.algebra import Algebra
+from clifford_rand.basis.metric import metric_of_gram
 from clifford_rand.calculus.charts import position_of
 from clifford_rand.multivector.multivector import Multivector
 
@@ -230,7 +231,6 @@ def volume(chart: Any) -> Any:
     >>> cr.Coordinates.named("spherical").volume
     r**2*sin(theta)
     """
-    from clifford_rand.basis.metric import metric_of_gram
     from clifford_rand.symbolic.coefficients import positive_root, sign_of
 
     det = simplified(chart, np.array([metric_of_gram(chart.gram).determinant], dtype=object))[0]

@@ -1,4 +1,4 @@
-"""Scales, rounding, exact numbers: powers of two, tolerances, units of a dtype; checks; fraction-free elimination."""
+"""Powers of two, units of rounding, checks of arguments, exact numbers and their fraction-free elimination."""
 
 import math
 from fractions import Fraction

@@ -5,9 +5,9 @@ branch and bound; of infinitely many gates the rows as the kernel takes them, wi
 are multipliers of the inequalities of each cone. For a pattern D with signs s = ±1 and a direction a of outputs the
 largest :math:`a^T\Theta^TD(Xu+b)` over neurons of norm one in the cone is, by duality, the least dual norm of
 :math:`X^TD\Theta a+\sum\lambda_is_ix_i` over :math:`\lambda\ge0`, with :math:`\sum s_i\lambda_i=-1^TD\Theta a` for a
-free bias. The least length belongs to the rows
-of a projection (`Cones`), the least largest entry to a linear program. Several outputs have cells of directions, halved
-until a cell's multipliers bound all of it. Any multipliers prove a bound, so they are rounded like the dual point.
+free bias. The least length belongs to the rows of a projection (`Cones`), the least largest entry to a linear program.
+Several outputs have cells of directions, halved until a cell's multipliers bound all of it. Any multipliers prove a
+bound, so they are rounded like the dual point.
 """
 
 from fractions import Fraction
@@ -34,8 +34,6 @@ _TOL_BITS = 36  # cells are halved until they are within 2^-36 of the squared ra
 _MAX_CELLS = 4000  # of a pattern
 _MAX_OUTPUTS = 4  # that are independent: their signs make 16 cells; the pricing of more only relaxes
 _TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # HiGHS takes no less
-Corner = tuple[int, ...]
-Weights = tuple[NDArray[np.intp], Array]
 _ROOM = 1e-12  # by which functions are above activations, and multipliers are smaller: more than doubles round off
 _ABOVE = 1e-9  # of a bound, by which it is above the largest value of its quadratic function
 _MOST_SEARCHES = 12  # for dual points that are shrunk by 2^-27 at most
@@ -43,6 +41,8 @@ _SPLIT = 2000  # multiplications that take as long as a split of a cone of few r
 _BELOW = 1 - 1e-15  # of the radius, so that what double precision bounds by it is below it
 _ARCTANGENT, _EXPONENTIAL = 170, 220  # multiplications that take as long (17 and 22 us)
 _RULE = "of a network whose bound is over all functions of the kernel of its training rows"
+Corner = tuple[int, ...]
+Weights = tuple[NDArray[np.intp], Array]
 
 
 class ConeWitness:

@@ -1,4 +1,4 @@
-"""Columns of a dictionary seen through the intercept, the QR factors of the active ones, and which these are next."""
+"""Columns of a dictionary centered by the intercept, QR factors of the active ones, and the next active set."""
 
 from typing import NamedTuple
 
