@@ -21,6 +21,10 @@ from clifford_rand_nn.shards.source import Shards, shard_blocks, whole_shards
 from clifford_rand_nn.tables.writers import written_columns
 
 _BLOCK_BYTES, _MOST_ROWS, _LEAST_ROWS = 2**23, 2**14, 256  # of rows in float64; models hold some copies of them
+_OWNER = "predict_shards"
+METHODS = {"predict": "prediction", "predict_proba": "probability", "decision_function": "score"}
+FILE_FORMATS = ("npy", "parquet", "csv")
+_Write = Callable[[NDArray[Any]], None]
 
 
 class ModelRows:
@@ -92,12 +96,6 @@ class ModelRows:
         if self._names is None or not available("pandas"):
             return X
         return require("pandas", extra="app", purpose="columns with names").DataFrame(X, columns=self._names)
-
-
-_OWNER = "predict_shards"
-METHODS = {"predict": "prediction", "predict_proba": "probability", "decision_function": "score"}
-FILE_FORMATS = ("npy", "parquet", "csv")
-_Write = Callable[[NDArray[Any]], None]
 
 
 def predict_shards(

@@ -28,9 +28,8 @@ from clifford_rand.compiler.source import array_source, loop_source
 
 # Nanoseconds on one core
 NUMPY_CALL = 500  # of one operation on few samples; on more, one sample takes one
-COMPILE = (
-    400_000  # of one operation by Numba: an eighth of what it takes, as later processes have its code from the disk
-)
+# of one operation by Numba: an eighth of what it takes, as later processes have its code from the disk
+COMPILE = 400_000
 LOAD = 400_000_000  # of Numba itself, once a process
 MAX_OPERATIONS = 3000  # of one loop: Numba takes 10 s for them
 
@@ -45,6 +44,11 @@ Loop = Any  # called as the module's first lines say
 _MAX_LINEAR_OPERATIONS = 700  # of all: with more, compiling takes over a second
 
 _Form = dict[int, int]  # node that differs between samples (0: the number 1) -> the coefficient's node
+SAMPLES_TOGETHER = 64  # that are not divided between threads: whole registers and lines of the cache
+THREADS_FROM = 2**23  # operations × samples for each thread: 0.3 ms
+Table = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
+Rows = Sequence[TracedScalar]
+Write = Callable[..., list[TracedScalar]]
 
 
 class LazyLoop:
@@ -132,14 +136,6 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
         array = array.view()
         array.setflags(False)  # type: ignore[call-arg]  # by keyword it takes three times as long
     return array
-
-
-SAMPLES_TOGETHER = 64  # that are not divided between threads: whole registers and lines of the cache
-THREADS_FROM = 2**23  # operations × samples for each thread: 0.3 ms
-
-Table = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
-Rows = Sequence[TracedScalar]
-Write = Callable[..., list[TracedScalar]]
 
 
 class TracedRows(NamedTuple):

@@ -13,6 +13,21 @@ _LN2 = float(np.log(2.0))
 _SHORT = 8
 _CHUNK = 2**15  # entries at a time: larger temporaries leave the cache, and are new pages every time
 _BEYOND_EVERY_FLOAT = 1 << 14  # exponents past this overflow or underflow whatever the mantissa
+_CHUNK_BYTES = 16 * 2**20  # measured: 64 MiB and 1 MiB are 10 to 50 % slower at d = 64 … 128
+_MOST_BYTES = 64 * 2**20  # where it takes more than a chunk to give every processor a matrix
+# getrf and trtrs release the GIL: on 2 cores, two threads over a batch are 1.4 times as fast at d = 32 and 1.7 times at
+# d = 64. Below, the interpreter takes most of the time.
+_OUR_THREADS_FROM = 32
+# From d = 144 on OpenBLAS runs threads of its own. Those of NumPy's copy of it spin for some 0.1 s after a product, and
+# SciPy's copy then waits for cores: with 2 busy cores a matrix of d = 384 took 204 ms right after a 400 × 400 product,
+# and 2.0 ms with one BLAS thread; of d = 1000, 243 and 51 ms (17 and 19 ms on idle cores).
+_BLAS_THREADS_FROM = 128
+# A lone matrix of d = 1000 takes 17.5 ms in one thread; with two it took 14 ms on idle cores, but 19 to 100 ms within
+# the 0.1 s in which NumPy's threads still spin. From here on the gain is worth the wait.
+_LARGE = 2048
+_TAME = 16  # rows of peak 2^-16 to 2^16 need no scale: no growth short of Wilkinson's takes them out of range
+_LAPACK_FROM = 40  # dimensions up to which a call for each matrix takes longer than its work
+_PRODUCT_BLOCK = 512  # mantissas in [1/2, 1) whose product stays above 2^-1022
 
 
 class ScaledVectors(NamedTuple):
@@ -94,23 +109,6 @@ def _write_direction(
     log_norm[:] = np.where(zero, -np.inf, np.log(norm) + exponent * _LN2)
     direction[:] = vector / norm[:, None]
     direction += 0.0
-
-
-_CHUNK_BYTES = 16 * 2**20  # measured: 64 MiB and 1 MiB are 10 to 50 % slower at d = 64 … 128
-_MOST_BYTES = 64 * 2**20  # where it takes more than a chunk to give every processor a matrix
-# getrf and trtrs release the GIL: on 2 cores, two threads over a batch are 1.4 times as fast at d = 32 and 1.7 times at
-# d = 64. Below, the interpreter takes most of the time.
-_OUR_THREADS_FROM = 32
-# From d = 144 on OpenBLAS runs threads of its own. Those of NumPy's copy of it spin for some 0.1 s after a product, and
-# SciPy's copy then waits for cores: with 2 busy cores a matrix of d = 384 took 204 ms right after a 400 × 400 product,
-# and 2.0 ms with one BLAS thread; of d = 1000, 243 and 51 ms (17 and 19 ms on idle cores).
-_BLAS_THREADS_FROM = 128
-# A lone matrix of d = 1000 takes 17.5 ms in one thread; with two it took 14 ms on idle cores, but 19 to 100 ms within
-# the 0.1 s in which NumPy's threads still spin. From here on the gain is worth the wait.
-_LARGE = 2048
-_TAME = 16  # rows of peak 2^-16 to 2^16 need no scale: no growth short of Wilkinson's takes them out of range
-_LAPACK_FROM = 40  # dimensions up to which a call for each matrix takes longer than its work
-_PRODUCT_BLOCK = 512  # mantissas in [1/2, 1) whose product stays above 2^-1022
 
 
 def by_lapack(

@@ -29,6 +29,10 @@ _CHUNK_BYTES = 32 * 2**20  # of gathered rows and results
 #   walk       1.2   1.6   2.1   2.9   4.6   6.4    13
 _WALK_FROM_D = 32
 _MOST = 2**62  # ranks are int64
+_STEPS = 64  # of one check: a GEMM of that many normals with all rows that they should be orthogonal to
+_FAR = 8  # a step that exchanges more than d / 8 rows starts anew: 4 d² flops an exchange, 2 d³/3 a factorization
+_SMALLEST = 1e-6  # a pivot below loses six digits; a new factorization has them
+_TILTED = 1e4  # the auxiliary row is nearly in the span of the others from here on: 1 / cos of its angle to the normal
 
 
 def subsets_of_ranks(n: int, k: int, start: int, stop: int) -> NDArray[np.int64]:
@@ -177,12 +181,6 @@ def cross_all(
     limit = max(check_positive(tol, "tol", owner), 1e-14)
     unit, tolerance = check_bool(normalize, "normalize", owner), check_rtol(rtol, d, X.dtype, owner)
     return EveryCross(X, peaks, size, unit, limit, tolerance, callback)
-
-
-_STEPS = 64  # of one check: a GEMM of that many normals with all rows that they should be orthogonal to
-_FAR = 8  # a step that exchanges more than d / 8 rows starts anew: 4 d² flops an exchange, 2 d³/3 a factorization
-_SMALLEST = 1e-6  # a pivot below loses six digits; a new factorization has them
-_TILTED = 1e4  # the auxiliary row is nearly in the span of the others from here on: 1 / cos of its angle to the normal
 
 
 def cross_walk(X: ArrayLike, /, index: ArrayLike, *, tol: float = 1e-10, rtol: float | None = None) -> CrossProduct:

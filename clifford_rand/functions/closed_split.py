@@ -34,6 +34,10 @@ NOTHING = 1e-14  # a part, relative to B, that is rounding
 UNSIGNED = 1e-20  # r² below which it is rounding that decides its sign
 
 Rows = NDArray[Any]
+DIMENSIONS = 6
+AGREES = 500  # units of rounding, relative to max|R|, by which exp(log R) and (√R)² may differ from R
+UNIT = 64  # units of rounding, relative to Σ R_i², within which R ~R is 1
+SMALL = 1e-3  # |s| / max|R| below which T has lost too many digits
 
 
 class SplitCode:
@@ -167,11 +171,6 @@ def split_code(metric: Metric) -> SplitCode:
 # F_i = f(y_i) T_i with y_i = T_i² and f(y) = artanh √y / √y; where s < 0 a full turn is added in the plane that turns
 # most. As the T_i are simple, R = s (1 + T + T∧T/2 + T∧T∧T/6). Source: M. Roelfs and S. De Keninck, "Graded symmetry
 # groups: plane and simple", Advances in Applied Clifford Algebras 33, 2023, section 6.
-
-DIMENSIONS = 6
-AGREES = 500  # units of rounding, relative to max|R|, by which exp(log R) and (√R)² may differ from R
-UNIT = 64  # units of rounding, relative to Σ R_i², within which R ~R is 1
-SMALL = 1e-3  # |s| / max|R| below which T has lost too many digits
 
 
 def unit_versors(rows: Rows, number: Callable[[Rows], Any], eps: float) -> tuple[Rows, Rows, Rows, NDArray[np.bool_]]:

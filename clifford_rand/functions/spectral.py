@@ -39,6 +39,16 @@ Pair = tuple[Any, Any]
 ROUNDING = 64 * float(np.finfo(np.float64).eps)  # relative, within which an eigenvalue is at a branch point
 STEPS = 8  # of Newton's method: quadratic, from half of the digits
 ACCEPTED = 1e-10  # |sin Y - A| by |A|
+NEAR = 0.1  # half the distance of two eigenvalues, by that of a singularity, up to which quadrature is exact
+NODES = 6  # of Gauss and Legendre: the nearest singularity lies on the ellipse of ρ = 20, so an error of 20^-12
+Function = Callable[[Any], Any]
+MOVED = 1e-8  # of the size of a matrix: √eps
+CONDITION = 1e5  # of the eigenvectors, from which the matrix is moved
+REAL = 1e-6  # share of the result below which imaginary parts are round-off: half of the digits
+PRECISE = 1e-13  # relative error of exp(log A) beyond which the values without eigenvectors are tried
+WEDGE = 0.05  # angle to the negative axis within which eigenvalues may be negative numbers and rounding
+LARGEST_FULL = 6  # basis vectors among which J is sought: all, or those of A and up to two more of each sign
+TRIES = 40  # random multivectors that commute with A: if some have no real eigenvalue, one in four or more has none
 
 
 class InverseFunction(NamedTuple):
@@ -104,11 +114,6 @@ def improved(
 
 # ---- f(σ + B) for B² = s a number: the mean of f at the eigenvalues σ ± √s, and B times the divided difference
 
-NEAR = 0.1  # half the distance of two eigenvalues, by that of a singularity, up to which quadrature is exact
-NODES = 6  # of Gauss and Legendre: the nearest singularity lies on the ellipse of ρ = 20, so an error of 20^-12
-
-Function = Callable[[Any], Any]
-
 
 def by_two_eigenvalues(A: MV, f: Function, derivative: Function, distance: Function) -> tuple[Keys, Array] | None:
     """Return keys, the scalar first, and the complex coefficients of f(A); None where they do not say that B² = s.
@@ -140,10 +145,6 @@ def by_two_eigenvalues(A: MV, f: Function, derivative: Function, distance: Funct
     return union(keys_of_grades(A.keys.d, (0,)), B.keys), values
 
 
-MOVED = 1e-8  # of the size of a matrix: √eps
-CONDITION = 1e5  # of the eigenvectors, from which the matrix is moved
-
-
 @ONE_BLAS_THREAD
 def of_eigenvalues(U: MV, keys: Keys, f: Callable[[Array], Array]) -> Array:
     """Return the complex coefficients, on ``keys``, of f(U) for a U of a unit algebra with the null vectors first.
@@ -167,13 +168,6 @@ def of_eigenvalues(U: MV, keys: Keys, f: Callable[[Array], Array]) -> Array:
         images = f(real + 1j * imag)
         result = (vectors * images[..., None, :]) @ np.linalg.inv(vectors)
     return coefficients(result, signature)[..., keys.masks]
-
-
-REAL = 1e-6  # share of the result below which imaginary parts are round-off: half of the digits
-PRECISE = 1e-13  # relative error of exp(log A) beyond which the values without eigenvectors are tried
-WEDGE = 0.05  # angle to the negative axis within which eigenvalues may be negative numbers and rounding
-LARGEST_FULL = 6  # basis vectors among which J is sought: all, or those of A and up to two more of each sign
-TRIES = 40  # random multivectors that commute with A: if some have no real eigenvalue, one in four or more has none
 
 
 _FUNCTIONS = {

@@ -19,6 +19,9 @@ from clifford_rand.basis.rules import as_masks, bits_of
 from clifford_rand.plans.representation import move_components
 
 LARGEST_DENSE = 20  # used basis vectors: 2^20 components, matrices of 1024 rows
+LARGEST_DIMENSION = 12  # even elements have 2^(d-1) components, each iteration a product of two of them
+_NEAR = 8.0  # largest component in null directions, of the largest other, that is computed with as it is
+Array = NDArray[Any]
 
 
 def used_vectors(keys: Keys) -> int:
@@ -168,11 +171,6 @@ def _factor(keys: Keys, vectors: tuple[int, ...], size: tuple[float, ...]) -> ND
 # Logarithms and splits are questions about the Lie algebra so(G). They are answered in a frame f with
 # e_i = Σ_j T_ij f_j, in which bivectors are antisymmetric matrices b (B = Σ_{i<j} b_ij f_i f_j) and act on vectors by
 # x ↦ Bx - xB, the matrix ``2 b diag(g)``.
-
-LARGEST_DIMENSION = 12  # even elements have 2^(d-1) components, each iteration a product of two of them
-_NEAR = 8.0  # largest component in null directions, of the largest other, that is computed with as it is
-
-Array = NDArray[Any]
 
 
 def working_dtype(mv: MV, owner: str) -> np.dtype:

@@ -18,6 +18,8 @@ _EPS = float(np.finfo(np.float64).eps)
 _STEP = 1e-8  # relative: of difference quotients
 LARGEST_ERROR = 1e-4  # relative error of exp(log A) that is accepted where rounding of log A causes it
 _STEPS = 6  # Newton: quadratic, and exact after three in null directions
+MIXES = (0.618, -1.83)  # values of c
+STRAIGHT = 1e-4  # angle below π by which a plane must turn less: at π its two eigenvalues are one
 
 
 def log_of_one(frame: Frame, values: Array, eps: float) -> tuple[Any, Array] | None:
@@ -225,9 +227,6 @@ def _polished(frame: Frame, R: MV, scalar: float, B: Array, unit: bool) -> tuple
 # eigenvalues are sin θ + c cos θ for those e^{iθ} of M, so planes of one angle share an eigenvalue and no others but by
 # chance of c. Then L = Σ iθ v v* is the logarithm of M, and where exp of its bivector is -R, a full turn is added in
 # the plane that turns most.
-
-MIXES = (0.618, -1.83)  # values of c
-STRAIGHT = 1e-4  # angle below π by which a plane must turn less: at π its two eigenvalues are one
 
 
 def planes_log(frame: Frame, values: Array, eps: float) -> tuple[Array, Array, NDArray[np.bool_]]:

@@ -12,6 +12,14 @@ from clifford_rand.functions.scaling import LEAST, as_inexact
 from clifford_rand.plans.representation import from_matrices, representation_of, to_matrices
 
 RTOL = 1e-6  # how far FᵀF may be from 1: a matrix that was printed with seven digits is still a rotation
+Array = NDArray[Any]
+ENTRIES = 2**16  # of a block of points: a few of them stay in the second-level cache
+ROWS = 256  # of a block at least, however many problems there are
+TIES = 64  # units of rounding, relative to the spread of both sets, below which a direction tells nothing
+SPACE_TIME = (1, -1, -1, -1)
+BASES = (None, "blocks", "dirac", "weyl", "majorana")
+LARGEST_SYMBOLIC = 8  # dimensions: 256 matrices of 16 x 16 for the blades
+_SIGMA = (np.eye(2), np.array([[0, 1], [1, 0]]), np.array([[0, -1j], [1j, 0]]), np.diag([1, -1]))
 
 
 def rotor_from_matrix(algebra: Any, F: ArrayLike, /, *, rtol: float | None = None) -> Any:
@@ -102,13 +110,6 @@ def rotor_of(algebra: Any, matrix: NDArray[Any]) -> Any:
     return R.new(R.keys, R.coefficients * np.asanyarray(scale)[..., None].astype(matrix.dtype))
 
 
-Array = NDArray[Any]
-
-ENTRIES = 2**16  # of a block of points: a few of them stay in the second-level cache
-ROWS = 256  # of a block at least, however many problems there are
-TIES = 64  # units of rounding, relative to the spread of both sets, below which a direction tells nothing
-
-
 class Moments(NamedTuple):
     """Sums over the points, weighted; the second ones about the means."""
 
@@ -186,12 +187,6 @@ def nearest_rotation(cross: Array, size: Array) -> Array:
     sign = np.linalg.det(U) * np.linalg.det(Vt)  # -1 for a reflection: then the least singular direction turns
     U[..., :, -1] *= np.where(sign < 0, -1, 1)[..., None]
     return np.asarray(U @ Vt)
-
-
-SPACE_TIME = (1, -1, -1, -1)
-BASES = (None, "blocks", "dirac", "weyl", "majorana")
-LARGEST_SYMBOLIC = 8  # dimensions: 256 matrices of 16 x 16 for the blades
-_SIGMA = (np.eye(2), np.array([[0, 1], [1, 0]]), np.array([[0, -1j], [1j, 0]]), np.diag([1, -1]))
 
 
 def _generators(basis: str) -> list[NDArray[Any]]:

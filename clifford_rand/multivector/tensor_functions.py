@@ -18,6 +18,9 @@ from clifford_rand.functions.study import angle_and_half, cosh_sinhc, cosh_sinhc
 from clifford_rand.plans.tensors import keys_of, union_of
 
 LARGEST_CLOSED = 5  # dimensions up to which involutions give the inverse
+SQUARINGS = 12  # of every element: those that need fewer keep what they have
+THETA = 0.8  # θ^17/17! = 6e-17
+DEGREE = 16
 
 
 def norm_squared(A: Any) -> Tensor:
@@ -182,11 +185,6 @@ def _of_two_planes(B: Any, s: Tensor, q: Any, t: Tensor) -> Any:
     result = _with_scalar(C0, B.new(B.keys, B.coefficients * S0[..., None]))
     result = result + q.new(q.keys, q.coefficients * C1[..., None])
     return result + third.new(third.keys, third.coefficients * S1[..., None])
-
-
-SQUARINGS = 12  # of every element: those that need fewer keep what they have
-THETA = 0.8  # θ^17/17! = 6e-17
-DEGREE = 16
 
 
 @constant_of_a_trace

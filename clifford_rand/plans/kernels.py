@@ -11,6 +11,12 @@ from clifford_rand.compiler.decorator import compiled, has_compiler
 TILE = 512  # samples whose components stay in the first-level cache: 4 KiB each
 
 Table = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]  # indptr, left, right, coef
+_BITS = 4  # of a block: sixteen coefficients, two to four vector registers
+_BLOCK = 1 << _BITS
+_TOGETHER = 2**12  # coefficients whose halves NumPy multiplies in one call: 3^12 products at most, 4 MiB
+_WHOLE = 16  # dimensions of one pass: its matrices take 16 times the memory of an operand, 8 MiB
+_SLICE = 1e-3  # seconds of work that are worth a thread, which may have to wait for a core
+_SCATTER = 0x9E3779B1  # odd: consecutive targets get masks all over, and slices of them equal work
 
 
 # The tables are arguments: one compiled kernel for each dtype serves every algebra and every product. Four rows of a
@@ -81,14 +87,6 @@ def apply_table_once(table: Table, a: NDArray[Any], b: NDArray[Any], out: NDArra
         for n in range(e + 1, end):
             total += a[left[n]] * b[right[n]] * coef[n]
         out[k] = total
-
-
-_BITS = 4  # of a block: sixteen coefficients, two to four vector registers
-_BLOCK = 1 << _BITS
-_TOGETHER = 2**12  # coefficients whose halves NumPy multiplies in one call: 3^12 products at most, 4 MiB
-_WHOLE = 16  # dimensions of one pass: its matrices take 16 times the memory of an operand, 8 MiB
-_SLICE = 1e-3  # seconds of work that are worth a thread, which may have to wait for a core
-_SCATTER = 0x9E3779B1  # odd: consecutive targets get masks all over, and slices of them equal work
 
 
 @compiled()

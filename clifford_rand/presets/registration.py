@@ -23,6 +23,13 @@ from clifford_rand.presets.cga.parts import model_of
 from clifford_rand.presets.inputs import Vectors, euclidean
 from clifford_rand.presets.pga.conversions import lifted, moved_rotor
 
+_LARGEST = 1e152
+INLIERS = 0.99  # share of Gaussian residuals that Geman's and McClure's loss takes as such: the bound of Yang et al.
+HUBER = 0.8214  # share whose residuals Huber's loss squares: |z| < 1.345, which keeps 95 % of the efficiency
+QUARTILE = 0.25  # of the residuals, which tells the noise: the median is no inlier's where half of the pairs are wrong
+GROWTH = 1.4  # by which the loss becomes less convex in each step: Yang et al., remark 5
+ROUNDING = 64  # units, relative to the spread of the points, below which residuals are rounding
+
 
 @one_batch
 def rotor_from_points(algebra: Algebra, X: Vectors, Y: Vectors, /, *, weights: ArrayLike | None = None) -> Multivector:
@@ -194,9 +201,6 @@ def pairs_of(
     return x, y, w.astype(dtype, copy=False)
 
 
-_LARGEST = 1e152
-
-
 def _coordinates(algebra: Any, X: Any, n: int, kind: str, name: str, owner: str) -> NDArray[Any]:
     if isinstance(X, Multivector):
         if X.algebra != algebra:
@@ -214,13 +218,6 @@ def _coordinates(algebra: Any, X: Any, n: int, kind: str, name: str, owner: str)
     if array.ndim < 2 or array.shape[-1] != n or array.shape[-2] == 0:
         raise fail(name, owner, f"an array of shape (..., N, {n}), N ≥ 1", describe(f"shape {array.shape}"))
     return array
-
-
-INLIERS = 0.99  # share of Gaussian residuals that Geman's and McClure's loss takes as such: the bound of Yang et al.
-HUBER = 0.8214  # share whose residuals Huber's loss squares: |z| < 1.345, which keeps 95 % of the efficiency
-QUARTILE = 0.25  # of the residuals, which tells the noise: the median is no inlier's where half of the pairs are wrong
-GROWTH = 1.4  # by which the loss becomes less convex in each step: Yang et al., remark 5
-ROUNDING = 64  # units, relative to the spread of the points, below which residuals are rounding
 
 
 class RobustMotorResult(NamedTuple):

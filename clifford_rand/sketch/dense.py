@@ -31,6 +31,9 @@ _DENSE_ENTRIES = 2**18
 _LOW = 16  # strides below are transformed on the turned row: 64 bytes of float32, one line of the cache
 _TURN_FROM = 256  # shorter rows gain nothing by it
 _CHUNK_BYTES = 16 * 2**20
+_BLOCK_ENTRIES = 2**21  # 16 MiB of float64 in one block of rows
+_KEPT_ENTRIES = 2**23  # a matrix up to 64 MiB is drawn once and kept
+_MOST_ENTRIES = 2**43  # at 10 ns each a product with them would take a day
 
 
 class SRHT(Sketch):
@@ -201,11 +204,6 @@ def _hadamard_matrix(order: int) -> NDArray[np.float64]:
 
 def _next_power(d: int) -> int:
     return 1 << (d - 1).bit_length()
-
-
-_BLOCK_ENTRIES = 2**21  # 16 MiB of float64 in one block of rows
-_KEPT_ENTRIES = 2**23  # a matrix up to 64 MiB is drawn once and kept
-_MOST_ENTRIES = 2**43  # at 10 ns each a product with them would take a day
 
 
 class GaussianSketch(Sketch):

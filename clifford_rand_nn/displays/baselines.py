@@ -34,6 +34,13 @@ _GRID = 10.0 ** np.arange(-3, 3)  # of C, and of 1/alpha per row for numbers
 _SMALL = 3e6  # numbers times classes: more take one fold, a fifth of the rows
 _STEPS = 200
 _SEED = 0
+_BOOSTED, _MOST_BOOSTED = 2e5, 5e6  # numbers times trees a step, of all folds (1 to 2 s) and of one fold
+_MOST_FOLDS = 5
+_MOST_CODES = 250  # categories of a column: HistGradientBoosting takes 255
+# threads of OpenMP wait for each other where cores are busy: 3,117 rows took 22 CPU s for 3
+_ONE_THREAD = threadpool_limits.wrap(limits=1, user_api="openmp")
+_MOST = 750  # rows, two thirds to fit; with 1000, ranks of columns correlate by .90 to .98 with 2000 (three tables)
+_REPEATS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,15 +197,6 @@ def linear_model(rows: Rows, *, classes: bool) -> Any:
     return _linear(float(_GRID[int(np.argmin(losses))]), len(rows.y), classes)
 
 
-_BOOSTED, _MOST_BOOSTED = 2e5, 5e6  # numbers times trees a step, of all folds (1 to 2 s) and of one fold
-_MOST_FOLDS = 5
-_MOST_CODES = 250  # categories of a column: HistGradientBoosting takes 255
-
-
-# threads of OpenMP wait for each other where cores are busy: 3,117 rows took 22 CPU s for 3
-_ONE_THREAD = threadpool_limits.wrap(limits=1, user_api="openmp")
-
-
 @_ONE_THREAD
 def predict_boosted(
     rows: Rows, place: NDArray[np.intp], folds: Folds, *, classes: bool
@@ -280,10 +278,6 @@ def _linear(strength: float, n: int, classes: bool) -> Any:
 
 def _work(rows: Rows, classes: bool) -> int:
     return int(rows.X.size) * (len(np.unique(rows.y)) if classes else 1)
-
-
-_MOST = 750  # rows, two thirds to fit; with 1000, ranks of columns correlate by .90 to .98 with 2000 (three tables)
-_REPEATS = 5
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,6 +38,23 @@ _RC = {
     "axes.spines.right": False,
 }
 _OF_TEXT = ("text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
+_WIDTH, _HEIGHT, _GAP = 192, 40, 12  # of a histogram, and between its bins and the bars of outliers
+_LONG = 400  # characters of a cell
+_SENTENCE = 24  # characters of a cell that is a sentence
+_BESIDE = 4  # columns of a table that a screen of 400 pixels has room for
+_SPACE = "\N{NO-BREAK SPACE}"
+SELECTED = ("parameter", "selected", "among", "by")  # columns of the table of selected parameters
+_SCORES = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "roc_auc": "ROC-AUC",
+    "log_loss": "log-loss",
+    "brier": "Brier score",
+    "calibration_error": "calibration error",
+    "r2": "R²",
+    "rmse": "RMSE",
+    "mae": "mean absolute error",
+}
 
 
 class Picture(NamedTuple):
@@ -141,9 +158,6 @@ def influence_bars(influence: Influence, most: int) -> Callable[[Any], None]:
     return draw
 
 
-_WIDTH, _HEIGHT, _GAP = 192, 40, 12  # of a histogram, and between its bins and the bars of outliers
-
-
 class Card(NamedTuple):
     """The distribution of a column as texts and paths of an SVG; all texts are plain."""
 
@@ -205,24 +219,6 @@ def _histogram(column: Distribution) -> tuple[str, str]:
 
     bins = "".join(bar(left + k * width, width, count) for k, count in enumerate(column.counts))
     return bins, bar(0, _GAP - 4, column.below) + bar(_WIDTH - _GAP + 4, _GAP - 4, column.above)
-
-
-_LONG = 400  # characters of a cell
-_SENTENCE = 24  # characters of a cell that is a sentence
-_BESIDE = 4  # columns of a table that a screen of 400 pixels has room for
-_SPACE = "\N{NO-BREAK SPACE}"
-SELECTED = ("parameter", "selected", "among", "by")  # columns of the table of selected parameters
-_SCORES = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "roc_auc": "ROC-AUC",
-    "log_loss": "log-loss",
-    "brier": "Brier score",
-    "calibration_error": "calibration error",
-    "r2": "R²",
-    "rmse": "RMSE",
-    "mae": "mean absolute error",
-}
 
 
 class Table(NamedTuple):

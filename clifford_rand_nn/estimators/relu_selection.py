@@ -39,6 +39,16 @@ _LINEAR_TOL = 1e-4  # relative gap of a model that is only judged
 # From the middle, where time is short. On wine, 63 rows, every power of four beyond is better by what says nothing.
 _POWERS = (4, 3, 5, 2, 6, 1, 7, 8, 9)
 _TIGHT = 1e-12  # of the one that is taken, so that neither the order of the rows nor copies of them turn a plane
+_STEP_SECONDS = 4e-8 * 40  # of the interior point: for each pattern, row and squared column, times its steps
+_PROJECTION, _LEAST_PROJECTION = 1.2e-8, 1e-4  # on a cone: for each row and root of a cubed column; at least
+_CHECKED = 20  # projections for each pattern of the augmented Lagrangian, which it takes where it looks at the gap
+_ROUNDS, _CLIMBED = 25, 6  # rounds of column generation, and projections for each pattern in one
+# Passes that prove a bound, and their questions for each pattern: climbs, branch and bound, or climbs and a relaxation.
+_PASSES, _CLIMBS, _SPLITS = 6, 60, 500
+_EXACT, _ENCLOSED = 2, 4  # outputs up to which few splits, or branch and bound, enclose the longest outputs
+# A step of a relaxation, least and by columns and squared rows that bound a cone, some ten a column; their number.
+_RELAX, _BOUNDING, _RELAXED = (2e-5, 2e-9), 10, 400
+_MASTER = (0.05, 5e-6)  # a problem over the neurons in use, and by rows and outputs
 
 
 class ReLUSelection:
@@ -211,18 +221,6 @@ def own_neurons(family: Family) -> Neurons:
     lengths = np.linalg.norm(directions, ord=family.p, axis=0)
     offsets = gates.offsets / lengths if family.bias else np.zeros(len(gates))
     return Neurons.free(np.ascontiguousarray(directions / lengths), offsets)
-
-
-_STEP_SECONDS = 4e-8 * 40  # of the interior point: for each pattern, row and squared column, times its steps
-_PROJECTION, _LEAST_PROJECTION = 1.2e-8, 1e-4  # on a cone: for each row and root of a cubed column; at least
-_CHECKED = 20  # projections for each pattern of the augmented Lagrangian, which it takes where it looks at the gap
-_ROUNDS, _CLIMBED = 25, 6  # rounds of column generation, and projections for each pattern in one
-# Passes that prove a bound, and their questions for each pattern: climbs, branch and bound, or climbs and a relaxation.
-_PASSES, _CLIMBS, _SPLITS = 6, 60, 500
-_EXACT, _ENCLOSED = 2, 4  # outputs up to which few splits, or branch and bound, enclose the longest outputs
-# A step of a relaxation, least and by columns and squared rows that bound a cone, some ten a column; their number.
-_RELAX, _BOUNDING, _RELAXED = (2e-5, 2e-9), 10, 400
-_MASTER = (0.05, 5e-6)  # a problem over the neurons in use, and by rows and outputs
 
 
 def projection_seconds(n: int, d: int) -> float:

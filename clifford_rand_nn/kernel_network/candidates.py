@@ -25,6 +25,21 @@ _FEWEST_RANKS = 64
 SCREENED = 500  # rows on which all candidates are compared
 FINALISTS, _CLOSE = 2, 1.05  # of each kind of gates, with so much of its least score, are compared on more rows
 _CONSTANT = 64.0  # roundings of the largest target of an output: a range below is none
+_Item = TypeVar("_Item")
+_Value = TypeVar("_Value")
+BIASES = (1.0, 0.3, 3.0, 0.0)  # constant features, in root mean square lengths of a row; the first is tried first
+# Weights of gates in single columns or boxes, in mean square lengths of a row. The variance of a row in the space of
+# Gaussian gates is some 0.6 square lengths, in that of steps 0.3 of their weight: one to four, one to one, and so on.
+STEPS = (0.5, 2.0, 8.0, 32.0)
+DECAYS = (4.0, 12.0)  # of gates in boxes: thresholds that cut the ranges of all columns, in the mean
+_N_BETAS = 20  # a factor of some 4 from one to the next: the curve has no narrower valleys
+_REFINED = (3, 9)  # betas between the neighbors of the best so far
+_EVERY_BETA = 200  # rows up to which all candidates have every beta: factors would save a fifth of 0.01 s
+_STRIP = 16_384  # rows that are standardized at a time for their lengths alone
+_LONGEST = 1e5  # squared length of a row over the median, of which single precision leaves two digits of the latter
+_DOUBTED = 0.05  # of the score, by which a scaling with longer rows has to be better than others
+_STEP, _STEPS_AWAY = 3.0, 8  # between betas that are compared by one factor each, and steps away, at most
+_FLAT = 3e-3  # of the score, which a beta of a third has to gain: towards 0 the curve may fall for ever, by ever less
 
 
 def is_constant(targets: Array) -> NDArray[np.bool_]:
@@ -46,10 +61,6 @@ def level(targets: Array, otherwise: Any = 0.0) -> Any:
     return np.where((targets == targets[0]).all(axis=0), targets[0], otherwise)
 
 
-_Item = TypeVar("_Item")
-_Value = TypeVar("_Value")
-
-
 def of_each(work: Callable[[_Item], _Value], items: Sequence[_Item]) -> list[_Value]:
     """Return work(item) of each, on a few threads, each with one thread of BLAS if there are several.
 
@@ -68,21 +79,6 @@ def of_each(work: Callable[[_Item], _Value], items: Sequence[_Item]) -> list[_Va
     with ONE_BLAS_THREAD:
         for_each_slice(of_slice, len(items))
     return values
-
-
-BIASES = (1.0, 0.3, 3.0, 0.0)  # constant features, in root mean square lengths of a row; the first is tried first
-# Weights of gates in single columns or boxes, in mean square lengths of a row. The variance of a row in the space of
-# Gaussian gates is some 0.6 square lengths, in that of steps 0.3 of their weight: one to four, one to one, and so on.
-STEPS = (0.5, 2.0, 8.0, 32.0)
-DECAYS = (4.0, 12.0)  # of gates in boxes: thresholds that cut the ranges of all columns, in the mean
-_N_BETAS = 20  # a factor of some 4 from one to the next: the curve has no narrower valleys
-_REFINED = (3, 9)  # betas between the neighbors of the best so far
-_EVERY_BETA = 200  # rows up to which all candidates have every beta: factors would save a fifth of 0.01 s
-_STRIP = 16_384  # rows that are standardized at a time for their lengths alone
-_LONGEST = 1e5  # squared length of a row over the median, of which single precision leaves two digits of the latter
-_DOUBTED = 0.05  # of the score, by which a scaling with longer rows has to be better than others
-_STEP, _STEPS_AWAY = 3.0, 8  # between betas that are compared by one factor each, and steps away, at most
-_FLAT = 3e-3  # of the score, which a beta of a third has to gain: towards 0 the curve may fall for ever, by ever less
 
 
 class Candidate(NamedTuple):

@@ -17,6 +17,16 @@ from clifford_rand_nn.problems.loss_registry import normalized
 
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
 _TILE = 2**22  # entries of a kernel matrix that are held at a time
+_OWNER = "Intervals"
+_LEVELS = ("noise_level", "noise_least", "noise_most")
+_SHARES = (0.0, 0.3, 1.0, 3.0, 10.0)  # of the variance that are tried
+_TINY = np.finfo(np.float64).tiny
+_POWERS = np.array([0.25, 0.5, 0.75, 1.0, 1.25, 1.5])  # of the noise level that are tried, beside a constant width
+_BETAS = 20  # that are tried for the logarithm of the noise level
+_LEAST = 0.1  # of the median residual: the logarithms of smaller ones tell nothing of the noise
+_STEPS = 2  # of Fisher scoring; a third one changes coverage by less than .003 (steps, waves, exponentials; 500 rows)
+_LARGEST = 5.0  # mean residuals that one counts in a step
+_GAIN = 1.0  # standard errors of the log-likelihood, by which a varying width is better than a constant one
 
 
 class PredictiveVariance:
@@ -86,18 +96,6 @@ def as_variances(variance: ArrayLike, n: int, owner: str) -> Array:
     if v.shape != (n,):
         raise fail("variance", owner, f"of shape ({n},)", describe(f"shape {v.shape}"))
     return np.maximum(v, 0.0)
-
-
-_OWNER = "Intervals"
-_LEVELS = ("noise_level", "noise_least", "noise_most")
-_SHARES = (0.0, 0.3, 1.0, 3.0, 10.0)  # of the variance that are tried
-_TINY = np.finfo(np.float64).tiny
-_POWERS = np.array([0.25, 0.5, 0.75, 1.0, 1.25, 1.5])  # of the noise level that are tried, beside a constant width
-_BETAS = 20  # that are tried for the logarithm of the noise level
-_LEAST = 0.1  # of the median residual: the logarithms of smaller ones tell nothing of the noise
-_STEPS = 2  # of Fisher scoring; a third one changes coverage by less than .003 (steps, waves, exponentials; 500 rows)
-_LARGEST = 5.0  # mean residuals that one counts in a step
-_GAIN = 1.0  # standard errors of the log-likelihood, by which a varying width is better than a constant one
 
 
 @short_repr

@@ -27,6 +27,16 @@ RADII = np.geomspace(1e3, 1e-6, 46)  # ρ of the betas that are compared, in uni
 SINGLE = 1e-4  # least share that a landmark is not known by others, for sums in single precision
 _PANELS = 8  # of columns: a triangle of panels takes 9/16 of the square's numbers, and as much of its products
 _MIN_CURVATURE = 1e-3  # of a row: a confident and wrong one would be a target out of all bounds
+_FORCING = 0.1, 0.01  # by which the gap of Newton's model falls in a system: where it is estimated, and proved
+_MAX_INNER = 20  # products of a system
+_INSIDE = 0.5  # of the tolerance, by Newton's model: then a pass judges
+_LESS = 0.5  # of the gap before, if the loss is squared, or round-off is all that is left
+_SINGULAR = 1e-12  # share of the largest eigenvalue of a Hessian by t: of a softmax it has one that is zero
+_ROUNDING = 1e-13  # of an objective
+# By which a step that leads up is cut at first, and then: steps are long where rows are confident, and wrong.
+_SHORTER = 0.5, 0.2
+_TINY = float(np.finfo(np.float64).tiny)
+_SHORTEST = 1e-9  # step, as a share of Newton's, that is still tried
 
 
 class NormalSum(RowSum):
@@ -149,18 +159,6 @@ class Normal:
             # u = Q (Λ + ρ)⁻¹ Qᵀ VᵀΩy, of which only the diagonal depends on ρ
             along = self._right / (self._values + radius)
             yield np.asarray(E @ along + (self._mean_y - self._mean @ along))
-
-
-_FORCING = 0.1, 0.01  # by which the gap of Newton's model falls in a system: where it is estimated, and proved
-_MAX_INNER = 20  # products of a system
-_INSIDE = 0.5  # of the tolerance, by Newton's model: then a pass judges
-_LESS = 0.5  # of the gap before, if the loss is squared, or round-off is all that is left
-_SINGULAR = 1e-12  # share of the largest eigenvalue of a Hessian by t: of a softmax it has one that is zero
-_ROUNDING = 1e-13  # of an objective
-# By which a step that leads up is cut at first, and then: steps are long where rows are confident, and wrong.
-_SHORTER = 0.5, 0.2
-_TINY = float(np.finfo(np.float64).tiny)
-_SHORTEST = 1e-9  # step, as a share of Newton's, that is still tried
 
 
 class Solved(NamedTuple):

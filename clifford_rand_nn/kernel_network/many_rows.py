@@ -34,6 +34,8 @@ _COMPARED = 3.0  # seconds of the comparison on 6,000 rows
 _PER_ROW = 140.0  # m² landmarks of a preconditioner for each row: as long to make as three products
 _MOST_LANDMARKS = 2500  # of a preconditioner, whose features are most of the memory
 _MOST_SPANNING = 8000  # where functions are those of their span
+TOL = 1e-3  # relative gap: predictions are then within sqrt(2 tol × objective) of the optimum's, in the mean
+LIMITS = Limits(tol=TOL, max_iter=500)  # of which max_iter counts products with the kernel
 
 
 @dataclass(frozen=True)
@@ -117,10 +119,6 @@ def choose(
     if fitting[-1].name == "landmarks":
         return replace(fitting[-1], reason=f"{about}; only landmarks keep to the limits")
     return replace(min(whole, key=lambda way: way.seconds), reason=about)
-
-
-TOL = 1e-3  # relative gap: predictions are then within sqrt(2 tol × objective) of the optimum's, in the mean
-LIMITS = Limits(tol=TOL, max_iter=500)  # of which max_iter counts products with the kernel
 
 
 @dataclass(frozen=True, eq=False)

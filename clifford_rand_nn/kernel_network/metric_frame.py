@@ -17,6 +17,15 @@ from clifford_rand_nn.kernel_network.kernel_products import spread_rows
 
 _BLOCK = 2**19  # entries of a block of the kernel matrix: 4 MB, within a cache
 _COLUMNS = 512  # of a product with the kernel matrix, which is read once for all of them
+SHAPES = ("full", "shrunk", "diagonal")
+_OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M
+_GRADIENTS = 1000  # rows whose gradients are averaged, at most: more change no score of 58 tables by .001
+_PIVOT = 1e-10  # of the trace of M, where its factorization ends: M may have less than full rank
+FOLDS = 5
+# Of so many rows a part is a third: fewer and smaller fits take a third of the time, and on 22 tables networks were as
+# accurate. Of more, of which 1000 are taken, they lost up to 0.8 points.
+THIRDS = 600, 1000
+HELD_OUT = 330  # held-out rows, beyond which no part is held out
 
 
 def gradient_outer_product(
@@ -118,12 +127,6 @@ class Slopes:
             share, inverse = slope_factors(turn, cosines, np.linalg.norm(at[part], axis=1), self._lengths)
             share += turn
             yield part, share, (cosines @ self._alpha) * -inverse[:, None]
-
-
-SHAPES = ("full", "shrunk", "diagonal")
-_OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M
-_GRADIENTS = 1000  # rows whose gradients are averaged, at most: more change no score of 58 tables by .001
-_PIVOT = 1e-10  # of the trace of M, where its factorization ends: M may have less than full rank
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,13 +232,6 @@ def _root(M: Array) -> Array:
     # PᵀMP = LLᵀ: the rows of L go back to their places
     root[pivots - 1] = np.tril(factor)[:, :rank]
     return root
-
-
-FOLDS = 5
-# Of so many rows a part is a third: fewer and smaller fits take a third of the time, and on 22 tables networks were as
-# accurate. Of more, of which 1000 are taken, they lost up to 0.8 points.
-THIRDS = 600, 1000
-HELD_OUT = 330  # held-out rows, beyond which no part is held out
 
 
 def outer_parts(

@@ -27,6 +27,11 @@ _NEAR = 1e-3  # a gap from which one step moves predictions so little that its c
 _CUBE = 5.8e-12  # seconds of a Cholesky factorization of order n, by n³, on two cores
 _LOGISTIC, _SOFTMAX = 3.0, 27.0  # such factorizations for one beta, and for one beta and class
 _REFITS = 0.08  # seconds of what `left_out` refits for one beta
+_OWNER = "choose_beta"
+STEPS = 100  # of a fit
+RATIO = 4.0  # of neighboring betas
+_MOST = 8  # betas
+CURVATURE = 4.0  # noise of a row's logit where both classes are as likely, over that of the squared loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,13 +181,6 @@ def refit(fit: PathFit, K: Array, datafit: Datafit, limits: Limits) -> PathFit:
     with blas_threads(problem.n):
         watch, _ = problem.minimize(limits, problem.state(fit.alpha, fit.fitted))
     return _fit_of(problem, watch, fit.leave_one_out)
-
-
-_OWNER = "choose_beta"
-STEPS = 100  # of a fit
-RATIO = 4.0  # of neighboring betas
-_MOST = 8  # betas
-CURVATURE = 4.0  # noise of a row's logit where both classes are as likely, over that of the squared loss
 
 
 class BetaTask(NamedTuple):

@@ -26,6 +26,11 @@ from clifford_rand_nn.solvers.base import Limits, Status
 
 _STRIP = 4096  # rows of a strip of features
 _SINGLE = np.finfo(np.float32)
+_COMPARED = 6000  # rows of a factor that compares betas: 1 s each
+_HELD = 2000  # rows that are left out at first, or a tenth
+_FIRST_GAP = 0.1  # to which the fit without them goes
+_SHARE = 0.5  # of the time for it
+_ROUND_OFF = 1e-6  # of normal equations in single precision, as a share of the kernel's diagonal
 
 
 class LandmarkFeatures:
@@ -114,12 +119,6 @@ def _factor(inner: Array) -> Array:
             share *= 10
 
 
-_COMPARED = 6000  # rows of a factor that compares betas: 1 s each
-_HELD = 2000  # rows that are left out at first, or a tenth
-_FIRST_GAP = 0.1  # to which the fit without them goes
-_SHARE = 0.5  # of the time for it
-
-
 def by_gradients(
     problem: ManyRows, limits: Limits, began: float, betas: tuple[float, ...], landmarks: int, keep_tiles: bool
 ) -> Found:
@@ -181,9 +180,6 @@ def _by_gradients(
             solve_certified(regression, exact.multiply, whole, watch, limits, fast=fast, start=start)
     remark = f"{used} products with the kernel without {held} rows, {watch.n_iter} with all"
     return Found(watch, regression.beta, len(unseen), unseen, remark=remark)
-
-
-_ROUND_OFF = 1e-6  # of normal equations in single precision, as a share of the kernel's diagonal
 
 
 def by_landmarks(problem: ManyRows, limits: Limits, began: float, betas: tuple[float, ...], landmarks: int) -> Found:

@@ -26,6 +26,9 @@ SCALINGS = ("column", "soft", "common", "rank")
 _CONSTANT = 64.0  # roundings of a column's largest entry: a deviation below is none
 _FAR = 1e140  # deviations: of rows that are nothing like those of training, whose squares would overflow
 _SOFT = 3.0  # deviations, where "soft" turns from a line to a bound, as RealMLP does (Holzmüller et al., NeurIPS 2024)
+MOST = 8000  # rows up to which one decomposition of their products is made: 1.2e-10 n³ s, some ten n² numbers
+_COPIES = 4  # of an array of columns and coordinates, while a model is written for another library
+_BLOCK = 4096  # rows whose coordinates are made at a time
 
 
 @short_repr
@@ -193,11 +196,6 @@ def _sparse_moments(X: Any, weights: Array | None) -> tuple[Array, Array, Array]
     stored = np.minimum(np.bincount(at, share, d), 1.0)
     square = np.bincount(at, share * (inside - mean[at]) ** 2, d) + (1 - stored) * mean**2
     return unit, mean, np.sqrt(square)
-
-
-MOST = 8000  # rows up to which one decomposition of their products is made: 1.2e-10 n³ s, some ten n² numbers
-_COPIES = 4  # of an array of columns and coordinates, while a model is written for another library
-_BLOCK = 4096  # rows whose coordinates are made at a time
 
 
 def is_wide(n: int, d: int) -> bool:

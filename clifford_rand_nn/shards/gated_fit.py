@@ -21,6 +21,19 @@ from clifford_rand_nn.solvers.fista import Fista, Iterate
 _SINGLE = 1e-4  # gap at which single precision ends
 _WORSE = 2.0  # objective, in units of the best, from which a step counts as gone wrong
 _WAIT, _PATIENCE = 4, 5  # steps after a proof that failed before the next: 4, or a fifth of those that there were
+# Rows of the sample for each coefficient, from which its optimum is where all rows go on from; of fewer it fits chance,
+# and no gates are the better start. Steps from it and from none, logistic, gaps of 1e-2 and 1e-3, at 16 rows: 9 and 13,
+# 19 and 25, 36 and 46, 43 and 49; at 8: 8 and 9, 18 and 12, 19 and 23, 20 and 24; at 3: 22 and 19, 33 and 38, 85 and
+# 56, 113 and 61, 20 and 12, 21 and 17; at 1: 30 and 18, 37 and 23, 75 and 45.
+_ROWS_A_COEFFICIENT = 8
+# Times the tolerance, to which the sample is solved for a start: ten problems took the same number of steps, give or
+# take one, from 3, 10 and 30.
+_WARM = 10.0
+_LEAST_WARM = 1e-3
+_GATED = 36.0  # bytes for a number of the sample while gates are drawn and the map is made, beside three copies of it
+_STATES = 16  # arrays of the size of the network: the solver's, and those of the start on the sample
+_LEVELS = 12  # of the tree of sums that wait: of 4096 parts, and of the fewer ones of a plan's trial
+_WAITING = 3  # sums of a worker: of its part, of a block, and those that wait to be added
 
 
 class State(NamedTuple):
@@ -148,21 +161,6 @@ def state_of(saved: Any) -> State:
 def moved(state: State) -> State:
     """Return the state from which another problem on the same gates begins."""
     return state._replace(y=state.z, t=1.0, steps=0, best=np.inf, next_proof=0, gap=np.inf, seconds=0.0, history=())
-
-
-# Rows of the sample for each coefficient, from which its optimum is where all rows go on from; of fewer it fits chance,
-# and no gates are the better start. Steps from it and from none, logistic, gaps of 1e-2 and 1e-3, at 16 rows: 9 and 13,
-# 19 and 25, 36 and 46, 43 and 49; at 8: 8 and 9, 18 and 12, 19 and 23, 20 and 24; at 3: 22 and 19, 33 and 38, 85 and
-# 56, 113 and 61, 20 and 12, 21 and 17; at 1: 30 and 18, 37 and 23, 75 and 45.
-_ROWS_A_COEFFICIENT = 8
-# Times the tolerance, to which the sample is solved for a start: ten problems took the same number of steps, give or
-# take one, from 3, 10 and 30.
-_WARM = 10.0
-_LEAST_WARM = 1e-3
-_GATED = 36.0  # bytes for a number of the sample while gates are drawn and the map is made, beside three copies of it
-_STATES = 16  # arrays of the size of the network: the solver's, and those of the start on the sample
-_LEVELS = 12  # of the tree of sums that wait: of 4096 parts, and of the fewer ones of a plan's trial
-_WAITING = 3  # sums of a worker: of its part, of a block, and those that wait to be added
 
 
 class Trained(NamedTuple):

@@ -23,6 +23,9 @@ from clifford_rand_nn.shards.stored_arrays import (
 )
 
 _PURPOSE = {"extra": "shards", "purpose": "reading Dask arrays"}
+_PARQUET = (".parquet", ".pq")
+_AS_ARRAY = "numpy.asarray(…) makes an array of rows in memory; of texts, numpy.asarray(…, dtype=str)."
+Opened = Mapping[str, Sequence[Stored]]
 
 
 class DaskChunk(Stored):
@@ -127,11 +130,6 @@ def dask_chunks(arrays: Sequence[Any], name: str, like: Sequence[Any] = ()) -> l
 def _sized(array: Any) -> Any:
     """Return the array with sizes of chunks that are known."""
     return array.compute_chunk_sizes() if np.isnan(sum(array.chunks[0])) else array
-
-
-_PARQUET = (".parquet", ".pq")
-_AS_ARRAY = "numpy.asarray(…) makes an array of rows in memory; of texts, numpy.asarray(…, dtype=str)."
-Opened = Mapping[str, Sequence[Stored]]
 
 
 def opened_shards(X: Any, y: Any, sample_weight: Any, target: Any, columns: Any) -> Opened:

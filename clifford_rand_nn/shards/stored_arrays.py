@@ -21,6 +21,9 @@ from clifford_rand.errors import ArgumentError, require
 
 # What file systems, decoders and libraries of arrays raise when rows cannot be had.
 UNREADABLE = (OSError, EOFError, ValueError, LookupError, RuntimeError, MemoryError, zlib.error, lzma.LZMAError)
+_LOOKED_AT = 64  # rows that stand for all in the identity of an array
+_LEAST_READ = 2**16  # bytes, so that reads of targets are few: every one hands Python's lock to another thread
+_NAMES = {"y": ("y",), "sample_weight": ("sample_weight", "w")}
 
 
 class Stored(ABC):
@@ -73,9 +76,6 @@ def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
-_LOOKED_AT = 64  # rows that stand for all in the identity of an array
-
-
 class HeldArray(Stored):
     """An array with shape and type whose slices become NumPy arrays: in memory, of HDF5.
 
@@ -112,9 +112,6 @@ def looked_at(read: Callable[[int, int], NDArray[Any]], n: int) -> str:
     for i in range(0, n, max(1, n // _LOOKED_AT)):
         digest.update(np.ascontiguousarray(read(i, i + 1)).tobytes())
     return digest.hexdigest()
-
-
-_LEAST_READ = 2**16  # bytes, so that reads of targets are few: every one hands Python's lock to another thread
 
 
 class RawFile(Stored):
@@ -223,9 +220,6 @@ def _fill(file: FileIO, offset: int, array: NDArray[Any]) -> None:
         if not count:
             raise EOFError(f"the file ends {len(rest)} bytes too early")
         rest = rest[count:]
-
-
-_NAMES = {"y": ("y",), "sample_weight": ("sample_weight", "w")}
 
 
 class ZarrArray(HeldArray):

@@ -20,6 +20,18 @@ _ROUNDS = 20  # exchanges between active and idle gates before `scipy.optimize.n
 _RIDGE = 1e-13  # relative, on the diagonal: gates, or free columns, may be dependent
 _ROUNDING = 1e-12
 _TINY = float(np.finfo(np.float64).tiny)
+_APART = 1.3  # spread of the weights against those of the factor, from which a new factor is cheaper than iterations
+_ENTERED = 0.1  # share of the mean weight that a gate counts for in addition: one that enters changes little
+_CG_STEPS = 12  # at most, with one factor: each shrinks the error by ten or a hundred
+_FIRST = 1e-2  # the first step at a new beta leaves a gap of some 5e-3: no need of more
+_SHARE = 0.1  # of the gap that is aimed at: error of the dual point that is left by the iterations
+_NOTHING = 1e-200  # of the largest weight: the reciprocal stays finite
+_DAMP = 1e-9  # of the second derivatives, which copies of a gate share,
+_LEAST = 1e-12  # and of the largest, for gates that are never on
+_HALVES = 6
+_NOISE = 1e-13  # of the value: differences below it are rounding
+_GROUPS = 4  # of gates, whose columns are solved together
+_FAR = 1.0  # the most by which the logarithm of the radius moves along a tangent
 
 
 def bounded_quadratic(H: Array, b: Array, active: NDArray[np.bool_]) -> Array:
@@ -65,13 +77,6 @@ class GateWeights:
         """Return the weights (P,) to which Newton's step leads from sizes (P,) and second derivatives (P, P)."""
         wanted = nu**2 * (nu / radius - 1)
         return bounded_quadratic(H, wanted + H @ self.a, (self.a > 0) | (wanted > 0))
-
-
-_APART = 1.3  # spread of the weights against those of the factor, from which a new factor is cheaper than iterations
-_ENTERED = 0.1  # share of the mean weight that a gate counts for in addition: one that enters changes little
-_CG_STEPS = 12  # at most, with one factor: each shrinks the error by ten or a hundred
-_FIRST = 1e-2  # the first step at a new beta leaves a gap of some 5e-3: no need of more
-_SHARE = 0.1  # of the gap that is aimed at: error of the dual point that is left by the iterations
 
 
 class KernelWeights(GateWeights):
@@ -173,15 +178,6 @@ class KernelWeights(GateWeights):
         n, C, P = k.shape
         Z = self._on_subspace(k.reshape(n, C * P))
         return np.asarray(k.reshape(n * C, P).T @ Z.reshape(n * C, P))
-
-
-_NOTHING = 1e-200  # of the largest weight: the reciprocal stays finite
-_DAMP = 1e-9  # of the second derivatives, which copies of a gate share,
-_LEAST = 1e-12  # and of the largest, for gates that are never on
-_HALVES = 6
-_NOISE = 1e-13  # of the value: differences below it are rounding
-_GROUPS = 4  # of gates, whose columns are solved together
-_FAR = 1.0  # the most by which the logarithm of the radius moves along a tangent
 
 
 class Sizes(NamedTuple):

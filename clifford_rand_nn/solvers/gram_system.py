@@ -26,6 +26,11 @@ _FOLLOW = 0.1  # it falls to this share after a good step: 15 to 20 steps where 
 _WARM = 0.01  # least slack and least weight, as shares of the largest and the mean, where another solution is the start
 _ROUNDING = 1e-13
 _FELT = 1e-100  # of the residual's square: a slope with a smaller square moves no prediction, rounding is 1e-32 of it
+_TINY = float(np.finfo(np.float64).tiny)
+# Least squared pivot of a free column of unit diagonal: without curvature a step is rounding noise over the pivot.
+_DAMPING = 1e-6
+_GROUPS = 8  # of gates, whose columns are solved together
+_ROOM = {np.float32: 1e-5, np.float64: 1e-12}
 
 
 class Linearized(NamedTuple):
@@ -174,15 +179,6 @@ class Norms:
         """Tell which gates are active, (P,): those whose weight, as a share of the largest, exceeds their slack's."""
         a = self._weights(x)
         return a * self._square > 2 * self._slacks(a, slope) * a.max(initial=0.0)
-
-
-_TINY = float(np.finfo(np.float64).tiny)
-
-
-# Least squared pivot of a free column of unit diagonal: without curvature a step is rounding noise over the pivot.
-_DAMPING = 1e-6
-_GROUPS = 8  # of gates, whose columns are solved together
-_ROOM = {np.float32: 1e-5, np.float64: 1e-12}
 
 
 class Preconditioner:

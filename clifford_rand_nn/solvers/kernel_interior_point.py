@@ -22,6 +22,19 @@ K = TypeVar("K", bound=GatedKernel)
 
 ADVICE = "try a larger tol, columns and rows of X of similar size, or another solver"
 _SMALL = 3e8  # n³ below which a factorization takes some milliseconds, in one thread rather than in two that wait
+_STALLED = 8  # steps without a smaller gap, once it is below the next number: rounding
+_LATE = 1e-5
+_LOST = 40  # the same above it: from a bad start the gap stays where it is for a while
+_FLOOR = 1e-3  # of the tolerance: products of slack and weight below it are not aimed at
+_CORRELATIONS = 4  # of θ, its direction, second-order terms, and weights, for every gate
+_ALONE = 3000  # rows up to which paths run in one thread: thin products and short solves make two wait for each other
+_NEAR = 0.08  # of beta_max: the path is followed from the null network down to here; below, steps inwards cost less
+_STRIDE = 0.29  # how far beta falls at a time on that way: from 1 to 0.3 takes four steps, to 0.1 more than ten
+_PASSING = 2  # steps at a beta on that way
+_MOVES = 8  # Newton steps in the weights of the gates: two to four are usual
+_FAR = 0.3  # a gap after the first of them that says: too far for a quadratic model
+_SLOW = 0.7  # the gap that a further one must leave, as a share
+_SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,21 +77,6 @@ def sparse_numbers(problem: GatedProblem) -> int:
     """Return the numbers of weights in all columns, which outgrow the matrices where rows stay sparse, else 0."""
     a = problem.map
     return problem.outputs * a.d * a.n_patterns if issparse(a.rows) else 0
-
-
-_STALLED = 8  # steps without a smaller gap, once it is below the next number: rounding
-_LATE = 1e-5
-_LOST = 40  # the same above it: from a bad start the gap stays where it is for a while
-_FLOOR = 1e-3  # of the tolerance: products of slack and weight below it are not aimed at
-_CORRELATIONS = 4  # of θ, its direction, second-order terms, and weights, for every gate
-_ALONE = 3000  # rows up to which paths run in one thread: thin products and short solves make two wait for each other
-_NEAR = 0.08  # of beta_max: the path is followed from the null network down to here; below, steps inwards cost less
-_STRIDE = 0.29  # how far beta falls at a time on that way: from 1 to 0.3 takes four steps, to 0.1 more than ten
-_PASSING = 2  # steps at a beta on that way
-_MOVES = 8  # Newton steps in the weights of the gates: two to four are usual
-_FAR = 0.3  # a gap after the first of them that says: too far for a quadratic model
-_SLOW = 0.7  # the gap that a further one must leave, as a share
-_SHORTEST = 1e-8  # a step below this share of the direction is lost in rounding
 
 
 @dataclass(frozen=True, kw_only=True)
