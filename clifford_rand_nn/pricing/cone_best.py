@@ -21,7 +21,7 @@ from clifford_rand._typing import Array
 from clifford_rand.compiler.decorator import compiled, has_compiler
 
 # Numbers of X that projections have read. At d = 2, n = 160 a projection takes 1.3 ms as it is, 0.08 by SciPy and
-# 0.006 ms compiled; compiling takes 2 s, once on a machine, and loading 0.5 s.
+# 0.006 ms compiled; compiling takes 5 s, once on a machine, and loading 0.5 s.
 _INTERPRETED_UP_TO = 100_000
 _COMPILED_UP_TO = 60  # columns without an offset; beyond, SciPy's updates of a factorization are faster: 3 times at 120
 _LEAST_PROJECTIONS = 64  # of a thread
@@ -48,7 +48,7 @@ def project_on_cones(
     steps ended; and ``active`` (Q, d + 1), the rows on the hyperplane, -1 where there are fewer; with bias the first is
     the row m. No pattern may lack a row that it needs: with c > 0 one that is off, with c < 0 one that is on.
     """
-    # loops over scalars alone: with expressions of arrays Numba takes 8 s
+    # loops over scalars alone: with expressions of arrays Numba takes 19 s instead of 5
     n, d = X.shape
     rows, blocked = np.zeros(d + 2, dtype=np.int64), np.zeros(n, dtype=np.bool_)
     weight, new, lengths = np.zeros(d + 2), np.zeros(d + 2), np.zeros(n)
