@@ -27,7 +27,7 @@ from clifford_rand_nn.pricing.cone_best import Cones
 from clifford_rand_nn.pricing.family import MomentPricer, enclosing_ball
 from clifford_rand_nn.pricing.simplices import SimplexPricer, SimplicialCones
 from clifford_rand_nn.proof_checker.check import Problem, dot, read_problem
-from clifford_rand_nn.proof_checker.families import Cone, axes_of, is_copositive, name
+from clifford_rand_nn.proof_checker.cones import Cone, axes_of, is_copositive, name
 
 _MARGIN = 1e-9  # relative: patterns and projections nearer to the radius are bounded as well as possible
 _TOL_BITS = 36  # cells are halved until they are within 2^-36 of the squared radius, and the dual point is shrunk by it

@@ -220,7 +220,7 @@ def check(proof: Annotated[Path, typer.Argument(help="Proof that prove wrote.")]
 
     The checker is a folder of short files that use Python's standard library alone and share no code with the rest.
     """
-    from clifford_rand_nn.proof_checker.check import main
+    from clifford_rand_nn.proof_checker.report import main
 
     raise typer.Exit(main([str(proof)]))
 

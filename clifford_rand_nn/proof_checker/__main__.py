@@ -2,6 +2,6 @@
 
 import sys
 
-from .check import main
+from .report import main
 
 sys.exit(main(sys.argv[1:]))

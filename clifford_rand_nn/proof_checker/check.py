@@ -19,11 +19,9 @@ Only the standard library is used. Integers and fractions are exact; a name says
 
 import csv
 import hashlib
-import json
 import math
 import operator
 import pathlib
-import sys
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from importlib import import_module
@@ -31,8 +29,8 @@ from typing import Any, NamedTuple
 
 BITS = 256  # significant bits of rounded fractions
 ZERO = Fraction(0)
-FAMILY_FILES = dict.fromkeys(("gated", "cones", "neurons", "dictionary"), "families") | {"kernel": "kernel"}
-FAMILY_FILES |= dict.fromkeys(("plane", "simplices", "moments"), "all_neurons")
+FAMILY_FILES = {"gated": "gated", "neurons": "dictionary", "dictionary": "dictionary", "cones": "cones"}
+FAMILY_FILES |= {"plane": "plane", "simplices": "simplices", "moments": "moments", "kernel": "kernel"}
 LOSS_FILES = {"logistic": "logarithms", "softmax": "logarithms", "log_cosh": "logarithms"}
 MOST_OPERATIONS = 10**11  # multiplications of an enumeration, some hours
 MOST_ENTRIES = 10**8  # of a matrix, some gigabytes
@@ -246,7 +244,7 @@ def objective_above(problem: Problem, stated: dict[str, Any], family: dict[str, 
         f, penalty = relu_network(problem, stated)
     else:  # a gated network, or one of infinitely many gates, is one of its family
         require(stated["kind"] == family["kind"], "the network is not of the family")
-        f, penalty, error = family_function(stated["kind"], "network")(problem, stated, family)
+        f, penalty, error = other_file(FAMILY_FILES[stated["kind"]]).network(problem, stated, family)
     t = table(stated["t"], "t", 1, len(problem.y.numerators[0])).row(0)
     require(problem.intercept or not any(t), "the network has an intercept, and the problem has none")
     losses = ZERO
@@ -255,11 +253,6 @@ def objective_above(problem: Problem, stated: dict[str, Any], family: dict[str, 
         largest = max(loss_above(problem, corner, problem.y.row(i)) for corner in corners(shifted, error))
         losses += rounded(w * largest, up=True)
     return losses / sum(problem.weights) + problem.beta * penalty
-
-
-def family_function(kind: str, name: str) -> Any:
-    """Return a function of a family, "family" or "network"."""
-    return getattr(other_file(FAMILY_FILES[kind]), f"{kind}_{name}")
 
 
 def other_file(name: str) -> Any:
@@ -288,7 +281,7 @@ def evaluate(proof: dict[str, Any], folder: pathlib.Path = pathlib.Path()) -> Ve
     objective, gains = objective_above(problem, proof["network"], family), ZERO
     for i, w in enumerate(problem.weights):
         gains += rounded(w * gain_below(problem, [t / w for t in problem.theta.row(i)], problem.y.row(i)), up=False)
-    conjugate, words, theorem = family_function(family["kind"], "family")(problem, family)
+    conjugate, words, theorem = other_file(FAMILY_FILES[family["kind"]]).family(problem, family)
     bound = max((gains - conjugate) / sum(problem.weights), ZERO)  # no loss or penalty is negative
     return Verdict(rounded(objective, up=True), rounded(bound, up=False), words, theorem)
 
@@ -305,43 +298,3 @@ def check(proof: dict[str, Any], folder: pathlib.Path = pathlib.Path()) -> Verdi
     require(bound <= verdict.bound, "the bound of the dual point is below the stated one")
     require(bound <= objective, "the objective is below the bound: the network is not of the family")
     return verdict._replace(objective=objective, bound=bound)
-
-
-def decimal(x: Fraction, up: bool) -> str:
-    """Return a decimal with some 12 digits, rounded upwards or downwards."""
-    exponent = math.floor((abs(x.numerator).bit_length() - x.denominator.bit_length()) * 0.30103) - 12
-    shifted = x / Fraction(10) ** exponent
-    digits = str(math.ceil(shifted) if up else math.floor(shifted))
-    return f"{digits[0]}.{digits[1:]}e{exponent + len(digits) - 1}" if x else "0"
-
-
-def report(verdict: Verdict) -> str:
-    """Return what is proved, in words, decimals and fractions."""
-    objective, bound, family, theorem = verdict
-    return f"""valid
-    The objective of the network is at most {decimal(objective, up=True)},
-    that of {family} at least {decimal(bound, up=False)}:
-    the relative gap is at most {decimal(verdict.gap, up=True)}.
-    This says nothing about new rows.
-theorem    {theorem}
-objective <= {objective}
-optimum   >= {bound}
-gap       <= {verdict.gap}"""
-
-
-def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON, whose keys have to differ."""
-    require(len(dict(pairs)) == len(pairs), "a key is stated twice")
-    return dict(pairs)
-
-
-def main(arguments: list[str]) -> int:
-    """Check the file of that name, print what it proves, and return 0; or print why it is not valid, and return 1."""
-    sys.set_int_max_str_digits(100_000)  # longer ones take seconds each to read
-    try:
-        path = pathlib.Path(*arguments)
-        print(report(check(json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique), path.parent)))
-    except (InvalidProofError, OSError, TypeError, ValueError, RecursionError, MemoryError) as error:
-        print(f"not valid: {str(error)[:300]}", file=sys.stderr)
-        return 1
-    return 0

@@ -132,16 +132,14 @@ class Products(NamedTuple):
         return cls(outputs, Fraction(error * max(sizes), unit), Fraction(form, unit * coefficients.denominator))
 
 
-def kernel_network(
-    problem: Problem, stated: dict[str, Any], family: dict[str, Any]
-) -> tuple[Outputs, Fraction, Fraction]:
+def network(problem: Problem, stated: dict[str, Any], family: dict[str, Any]) -> tuple[Outputs, Fraction, Fraction]:
     """Return K alpha, half the squared norm or a number above it, and how much an output may miss."""
     n, outputs = len(problem.y.numerators), len(problem.y.numerators[0])
     products = Products.of(problem, table(stated["alpha"], "alpha", n, outputs), family)
     return products.outputs, products.form / 2, products.error
 
 
-def kernel_family(problem: Problem, stated: dict[str, Any]) -> tuple[Fraction, str, str]:
+def family(problem: Problem, stated: dict[str, Any]) -> tuple[Fraction, str, str]:
     """Return the conjugate of the penalty."""
     require(problem.penalty == "squared", "infinitely many gates have squared norms")
     require(problem.bias != "free", "biases of infinitely many gates are not free")

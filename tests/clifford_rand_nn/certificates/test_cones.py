@@ -10,7 +10,7 @@ import pytest
 import clifford_rand_nn as nn
 from clifford_rand_nn.certificates.export import exact_proof
 from clifford_rand_nn.proof_checker.check import InvalidProofError, check
-from clifford_rand_nn.proof_checker.families import is_copositive, is_semidefinite
+from clifford_rand_nn.proof_checker.cones import is_copositive, is_semidefinite
 
 
 @pytest.fixture

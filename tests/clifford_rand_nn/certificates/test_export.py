@@ -58,12 +58,19 @@ def test_the_checker_runs_without_the_library(tmp_path):
     folder = Path(checker.__file__).parent
     (tmp_path / "proof_checker").symlink_to(folder)
     command = [sys.executable, "-I", "-c", "import sys; sys.path.insert(0, '.'); sys.modules['numpy'] = None\n"
-               "from proof_checker.check import main; sys.exit(main(['proof.json']))"]  # fmt: skip
+               "from proof_checker.report import main; sys.exit(main(['proof.json']))"]  # fmt: skip
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("valid\n")
     assert "all networks of any width" in done.stdout
     for file in folder.glob("*.py"):
         assert "clifford_rand" not in "".join(line for line in file.read_text().splitlines() if "import" in line)
+
+
+def test_files_of_the_checker_are_short():
+    """It is read before it is trusted: a core of 300 lines, and 150 for each further family or loss."""
+    lines = {file.name: len(file.read_text().splitlines()) for file in Path(checker.__file__).parent.glob("*.py")}
+    assert lines.pop("check.py") <= 300
+    assert max(lines.values()) <= 150
 
 
 def test_a_proof_of_other_data_is_not_valid(tmp_path):

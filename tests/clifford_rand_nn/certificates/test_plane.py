@@ -8,7 +8,7 @@ import pytest
 
 import clifford_rand_nn as nn
 from clifford_rand_nn.certificates.dual_points import over_common_denominator
-from clifford_rand_nn.proof_checker.all_neurons import plane_family
+from clifford_rand_nn.proof_checker import plane
 from clifford_rand_nn.proof_checker.check import InvalidProofError, Problem, Table, check
 
 ONE = Fraction(1)
@@ -36,7 +36,7 @@ def problem(X, theta, p, bias, radius):
 
 def is_proved(X, theta, p, bias, radius):
     try:
-        plane_family(problem(X, theta, p, bias, radius), {})
+        plane.family(problem(X, theta, p, bias, radius), {})
     except InvalidProofError:
         return False
     return True
@@ -162,7 +162,7 @@ def test_what_no_sweep_covers_is_refused(change, rng):
     with pytest.raises(
         InvalidProofError, match="the rows have more than two columns" if "three" in change else "need a free intercept"
     ):
-        plane_family(stated, {})
+        plane.family(stated, {})
 
 
 def test_a_sweep_beyond_the_limit_is_refused_before_it_begins(rng, tmp_path):

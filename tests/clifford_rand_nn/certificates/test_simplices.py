@@ -10,7 +10,7 @@ import clifford_rand_nn as nn
 from clifford_rand_nn.certificates.dual_points import DualPoint, over_common_denominator
 from clifford_rand_nn.certificates.witnesses import SimplexWitness, stated_trees
 from clifford_rand_nn.pricing.simplices import SimplexPricer
-from clifford_rand_nn.proof_checker.all_neurons import simplices_family
+from clifford_rand_nn.proof_checker import simplices
 from clifford_rand_nn.proof_checker.check import InvalidProofError, Problem, Table, check
 
 
@@ -155,6 +155,6 @@ def test_what_floating_point_bounds_is_bounded_exactly(kind, p):
         stated = Problem(
             "squared", one, f"l{p}", "none", one, False, Fraction(radius), integers(X), zero, [one], points
         )
-        simplices_family(stated, family)
+        simplices.family(stated, family)
         with pytest.raises(InvalidProofError):
-            simplices_family(stated._replace(beta=Fraction(radius) * 9 / 10), family)
+            simplices.family(stated._replace(beta=Fraction(radius) * 9 / 10), family)
