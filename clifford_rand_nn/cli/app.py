@@ -1,6 +1,7 @@
 """The program ``clifford-rand``: its commands, their options and help; known errors are one line on stderr.
 
-The work of a command is in another file, which is imported when it runs: help and completion of a shell are quick.
+The work of a command is in the file of its name, which is imported when it runs: help and completion of a shell are
+quick.
 """
 
 from pathlib import Path
@@ -126,7 +127,7 @@ def evaluate(
     confusion matrix; of numbers R², root mean square and mean absolute error and the coverage of intervals; beside the
     scores of the majority class (mean) of the table. Of --shards, in one pass, all but calibration and intervals.
     """
-    from clifford_rand_nn.cli.info import run_evaluate
+    from clifford_rand_nn.cli.evaluate import run_evaluate
 
     run_evaluate(model, table, shards, scoring, table_format, as_json)
 
@@ -157,7 +158,7 @@ def explain(
 
     The contributions of the columns of a row, of the neurons, and of the training rows add up to the output.
     """
-    from clifford_rand_nn.cli.predict import run_explain
+    from clifford_rand_nn.cli.explain import run_explain
 
     run_explain(model, table, row, training, output, table_format)
 
@@ -210,7 +211,7 @@ def prove(
     The proof holds the problem, the rows, the network and a dual point, all as integers. Its bound is a rational number
     that no rounding makes false. It is about the training and says nothing about new rows.
     """
-    from clifford_rand_nn.cli.export import run_prove
+    from clifford_rand_nn.cli.prove import run_prove
 
     run_prove(model, train, target, weights, output, table_format)
 
@@ -220,9 +221,9 @@ def check(proof: Annotated[Path, typer.Argument(help="Proof that prove wrote.")]
 
     The checker is a folder of short files that use Python's standard library alone and share no code with the rest.
     """
-    from clifford_rand_nn.proof_checker.report import main
+    from clifford_rand_nn.cli.check import run_check
 
-    raise typer.Exit(main([str(proof)]))
+    run_check(proof)
 
 
 def info(model: ModelFile, as_json: AsJson = False) -> None:

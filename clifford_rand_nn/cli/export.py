@@ -1,4 +1,4 @@
-"""``clifford-rand export`` and ``prove``: files made of a model, for other libraries and as an exact proof."""
+"""``clifford-rand export``: a file for other libraries, compared with the model, and its inputs and outputs."""
 
 import warnings
 from collections.abc import Mapping
@@ -13,19 +13,9 @@ from clifford_rand._checks import check_number
 from clifford_rand._files import read_npz
 from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
-from clifford_rand_nn.certificates.export import CsvTable
 from clifford_rand_nn.cli.console import check_out, complain, refused_data, say, show_pairs
 from clifford_rand_nn.cli.exported import EXPORTERS, Exported
-from clifford_rand_nn.cli.options import ProofOutput, TableFormat
-from clifford_rand_nn.cli.tables import (
-    LoadedModel,
-    Reading,
-    choose_target,
-    named_errors,
-    read_model,
-    read_other,
-    take_apart,
-)
+from clifford_rand_nn.cli.tables import LoadedModel, named_errors, take_apart
 from clifford_rand_nn.export.numpy_source import arrays_beside
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.model_file import load_model
@@ -37,7 +27,6 @@ _ROWS = 200
 _GONE = 0.05  # share of cells that are missing, and of categories that are new
 _SHOWN = 12  # inputs that have a line
 _NEAR = 1e-5  # of the largest number: more is a rounding that matters
-_SUFFIXES = (".json",)
 
 
 def run_export(
@@ -177,22 +166,3 @@ def _table(encoder: TableEncoder, rows: NDArray[np.float64], rng: np.random.Gene
         texts = any(isinstance(cell, str) for cell in cells)
         columns[name] = pandas.Series(cells, dtype=object if texts else np.float64)
     return pandas.DataFrame(columns)
-
-
-def run_prove(
-    path: Path, train: Path, target: str | None, weights: str | None, output: ProofOutput, table_format: TableFormat
-) -> None:
-    """Read the model and its training table, write the proof and report."""
-    check_out(output.out, output.force, _SUFFIXES, "a proof")
-    loaded = read_model(path)
-    target = choose_target(train, target, table_format, True)
-    rows = read_other(train, Reading(target, weights, dialect=table_format.keywords), loaded.encoder, loaded.names)
-    columns = tuple(map(str, rows.names if loaded.names is None else loaded.names))
-    table = CsvTable(train, columns, (target,)) if output.by_reference else None
-    with refused_data(str(train)):
-        X = loaded.as_taken(rows.X)
-        exact = loaded.model.certificate_.export(
-            output.out, X, rows.y, rows.weights, table=table, max_operations=output.max_operations
-        )
-    say(f"{output.out} written, {output.out.stat().st_size / 1e3:.3g} kB")
-    show_pairs([("proved", exact.sentence), ("check it", f"clifford-rand check {output.out}")])

@@ -18,8 +18,9 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn._progress import phase, reporting
 from clifford_rand_nn.cli.console import INTERRUPTED, check_out, complain, print_json, refused_data, say, show_pairs
 from clifford_rand_nn.cli.estimators import check_options, make_estimator
+from clifford_rand_nn.cli.evaluate import evaluation_dict, show_evaluation
 from clifford_rand_nn.cli.fit_options import ColumnKinds, FiniteModel, FitData, FitOutput, ModelChoice, given_options
-from clifford_rand_nn.cli.info import evaluation_dict, model_pairs, show_evaluation, show_facts
+from clifford_rand_nn.cli.info import model_pairs, show_facts
 from clifford_rand_nn.cli.options import TableFormat, option_error
 from clifford_rand_nn.cli.tables import (
     Reading,

@@ -1,7 +1,7 @@
-"""``clifford-rand predict`` and ``explain``: predictions for a table or shards, and explanations of them."""
+"""``clifford-rand predict``: a model file and a table in, predictions out, block by block."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,32 +11,20 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_choice, check_number
 from clifford_rand._threads import ONE_BLAS_THREAD, cpu_count, map_ahead
 from clifford_rand.errors import ArgumentError, require
-from clifford_rand_nn.cli.console import PICTURES, check_out, complain, note_ignored, print_json, refused_data, say
-from clifford_rand_nn.cli.options import (
-    ExplanationOutput,
-    PredictionOutput,
-    ShardPrediction,
-    TableFormat,
-    TrainingTable,
-    check_source,
-    option_error,
-)
+from clifford_rand_nn.cli.console import check_out, complain, note_ignored, refused_data, say
+from clifford_rand_nn.cli.options import PredictionOutput, ShardPrediction, TableFormat, check_source, option_error
 from clifford_rand_nn.cli.tables import LoadedModel, model_shards, named_errors, predictions, read_model
 from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.shard_predictions import FILE_FORMATS, METHODS, predict_shards
-from clifford_rand_nn.tables import numeric_features, read_frame, read_table
-from clifford_rand_nn.tables.cells import without_marks
+from clifford_rand_nn.tables import numeric_features, read_table
 from clifford_rand_nn.tables.encoded_rows import Notes, columns_as_number, columns_as_text, encode
 from clifford_rand_nn.tables.formats import read_blocks
-from clifford_rand_nn.tables.model import training_rows
 from clifford_rand_nn.tables.writers import WRITTEN, existing_table, listed, written_columns
 
 _NUMBER = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?")
 _MOST_THREADS = 4
 _ROWS = 2**14  # of 50 numbers a block is 6 MB: its calls cost little, and some ten copies of it are held
 _FEWEST, _CELLS = 2**8, 2**20  # rows of a wide table, in blocks of 8 MB
-_TOP = 50  # rows of training and neurons in JSON
-_WIDE, _LOW, _LINE = 7.5, 1.4, 0.42  # inches of a picture: width, height without bars, height of a bar
 
 
 def run_predict(
@@ -227,103 +215,3 @@ def prediction_columns(model: Any, X: Any, coverage: float = 0.9) -> dict[str, A
     if values.ndim == 1:
         return columns | {prefix: values}
     return columns | {f"{prefix}_{label}": values[:, i] for i, label in enumerate(model.classes_)}
-
-
-def run_explain(
-    path: Path,
-    table: Path | None,
-    row: Sequence[int] | None,
-    training: TrainingTable,
-    output: ExplanationOutput,
-    table_format: TableFormat,
-) -> None:
-    """Read, explain, and print or draw."""
-    picture, as_json, train, target = output.picture, output.as_json, training.train, training.target
-    dialect = table_format.keywords
-    if picture is not None:
-        require("matplotlib", extra="app", purpose="drawing")
-        check_out(picture, output.force, PICTURES, "the picture")
-    if row and table is None:
-        raise ArgumentError("--row needs a table: clifford-rand explain model.npz table.csv --row 3.")
-    if target is not None and train is None:
-        raise ArgumentError("--target names a column of --train, which was not given.")
-    if picture is not None and row is not None and len(row) > 1:
-        raise ArgumentError(f"--picture draws one row, and {len(row)} were given; draw each by itself.")
-    from clifford_rand_nn.explanation.model_summary import explain
-
-    loaded = read_model(path)
-    model, rows, truth = _whole(loaded), None, None
-    if train is not None:
-        rows, truth = _read_training(loaded, train, target, dialect)
-    if table is None:
-        with refused_data(str(train or path)):
-            whole = explain(model, X_train=rows, y_train=truth)
-        if as_json:
-            print_json({"model_file": str(path), "explained": whole.to_dict(_TOP)})
-        else:
-            say(str(whole))
-        _draw(whole, picture)
-        return
-    frame = loaded.columns_of(table, read_frame(table, **dialect))
-    numbers = list(row) if row else [0]
-    beyond = [number for number in numbers if number >= len(frame)]
-    if beyond:
-        raise ArgumentError(f"{table}: there is no row {beyond[0]}; it has {len(frame)} rows, counted from 0.")
-    if not row and len(frame) > 1 and not as_json:
-        say(f"Row 0 of {len(frame)}; --row takes another.\n")
-    with refused_data(str(table)):
-        explanation = explain(model, _take(frame, numbers), X_train=rows, y_train=truth)
-    if as_json:
-        rows_of_json = zip(numbers, explanation.to_dict(_TOP), strict=True)
-        explained = [{"row": number} | record for number, record in rows_of_json]
-        print_json({"model_file": str(path), "table": str(table), "explained": explained})
-    else:
-        for i, number in enumerate(numbers):
-            say(f"Row {number} of {table}")
-            say(str(explanation[i]) + ("\n" if i + 1 < len(numbers) else ""))
-    _draw(explanation, picture)
-
-
-def _whole(loaded: LoadedModel) -> Any:
-    """Return the model with all its steps."""
-    from sklearn.pipeline import Pipeline
-
-    steps = [("table", loaded.encoder)] if loaded.encoder is not None else []
-    if loaded.prefix is not None:
-        steps += loaded.prefix.steps
-    return Pipeline([*steps, ("model", loaded.model)]) if steps else loaded.model
-
-
-def _read_training(loaded: LoadedModel, train: Path, target: str | None, dialect: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the rows of a table and their targets, those left out that have none, as in a fit."""
-    frame = read_frame(train, **dialect)
-    last = str(frame.columns[-1])
-    if target is None and last not in (loaded.names or ()):
-        target = last
-        complain("note", f"{train}: the target is the last column, {last!r}; else give --target")
-    if target is None:
-        complain("note", f"{train}: there is no column for the target, so no permutation importance")
-        return loaded.columns_of(train, frame), None
-    marks = loaded.encoder.missing_values if loaded.encoder else ()
-    parts = training_rows(without_marks(frame, marks, target), target, what=str(train))
-    if parts.left_out:
-        complain("note", f"{train}: rows are counted without the {parts.left_out} that have no {target!r}, as in fit")
-    return loaded.columns_of(train, parts.features), parts.target
-
-
-def _take(rows: Any, numbers: Sequence[int]) -> Any:
-    return rows.iloc[list(numbers)] if hasattr(rows, "iloc") else rows[list(numbers)]
-
-
-def _draw(explanation: Any, picture: Path | None) -> None:
-    if picture is None:
-        return
-    from matplotlib.figure import Figure
-
-    from clifford_rand_nn.displays.style import save_figure
-
-    columns = explanation.columns
-    bars = min(len(columns) if isinstance(columns, list) else columns.shape[2] + 2, 12)
-    figure = Figure(figsize=(_WIDE, _LOW + _LINE * bars), layout="constrained")
-    explanation.plot(figure.subplots())
-    save_figure(figure, picture)

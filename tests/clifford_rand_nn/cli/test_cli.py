@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from itertools import pairwise
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -255,10 +254,9 @@ def test_version_and_completion_by_a_shell_load_nothing_heavy():
     assert done.stdout.splitlines() == expected
 
 
-def test_every_command_has_one_function_an_example_and_help():
-    text = "".join(path.read_text() for path in Path(cli.__file__).parent.glob("*.py"))
-    assert {command.__name__ for command in COMMANDS} == set(EXAMPLES)
-    assert all(text.count(f"def run_{name}(") == (name != "check") for name in EXAMPLES)  # check is that of the checker
+def test_every_command_has_one_file_an_example_and_help():
+    files = {name[:-3] for name in os.listdir(os.path.dirname(cli.__file__)) if name.endswith(".py")}
+    assert {command.__name__ for command in COMMANDS} == set(EXAMPLES) <= files
     shown = {name: " ".join(run(name, "--help").stdout.split()) for name in EXAMPLES}
     for name, text in shown.items():
         assert f"Example: clifford-rand {name} " in text
