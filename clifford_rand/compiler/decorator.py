@@ -1,6 +1,5 @@
 """Functions compiled by Numba, or run by NumPy and Python where there is no Numba, as in a browser."""
 
-import hashlib
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -8,7 +7,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from clifford_rand._files import code_folder
+from clifford_rand.compiler.folder import source_name
 from clifford_rand.errors import MissingCompilerWarning, require
 
 
@@ -81,14 +80,3 @@ def compile_source(source: str, module: str, **options: Any) -> Any:
     kernel = namespace["kernel"]
     kernel.__name__ = kernel.__qualname__ = source_name(source)  # of which a process has one
     return compiled(text=source, **options)(kernel)
-
-
-def source_name(source: str) -> str:
-    """Return the name of the function of generated code, by its digest."""
-    return f"loop_{hashlib.blake2b(source.encode(), digest_size=16).hexdigest()}"
-
-
-def is_cached(source: str) -> bool:
-    """Tell whether machine code of generated code is on the disk, for whatever types and processor."""
-    folder = code_folder()
-    return folder is not None and any(folder.glob(f"*.{source_name(source)}.*"))
