@@ -1,17 +1,16 @@
 """Coordinates of the rows of a gated map, dense or CSR, its masked products, and a basis of what no penalty touches."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import eigh, solve_triangular
 from scipy.sparse import csr_array, issparse
 
 from clifford_rand._checks import describe, fail
-from clifford_rand._threads import ONE_BLAS_THREAD, cached_property, for_each_part, sum_of_parts
+from clifford_rand._threads import ONE_BLAS_THREAD, for_each_part, sum_of_parts
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.loss_functions import cast, library, lower_inverse, peak, zeros
 
 # Entries of a tile's product: 1 MB in single precision, which stays in the second-level cache between the product and
 # the mask. From 512 to 8192 rows the time changes by less than its noise.
@@ -31,6 +30,7 @@ _FLOOR = 0.01
 # Weights are rounded to powers of 2^(1/8), so that a coordinate is scaled by 4 % more or less than it could be and at
 # most 28 different weights remain. The prox of the penalty costs as much as there are different ones.
 _LEVELS_PER_OCTAVE = 8
+_EPS = float(np.finfo(np.float64).eps)
 _TILE = 4096  # rows that are converted to double precision and centered at a time
 _SMALL = 10**6  # entries of the bias columns up to which their singular value decomposition takes under 0.2 s
 _GRAM_TOL = 1e-12  # eigenvalues of a Gram matrix below this share of the largest may be rounding
@@ -116,107 +116,84 @@ def row_tiles(n: int, size: int = _TILE) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def coordinates(X: Any, centered: bool, wide: Any = None) -> tuple[Any, Any]:
+def coordinates(X: NDArray[Any], centered: bool) -> tuple[Array, Array]:
     """Orthonormal basis (d, r) of the directions in which the rows vary, and the weight (r,) of each coordinate.
 
-    X (n, d), an array of any library, may be in single precision; the result is in double, or in ``wide``, and no copy
-    of X is made unless n < d.
+    X (n, d) may be in single precision; the result is in double, and no copy of X is made unless n < d.
 
     The squares of a Gram matrix do not tell a direction 1e-8 times as long as the longest from none. A direction is
     left out only where the rows themselves are rounding along it: a network without it would be bounded, and no other.
     """
-    xp = library(X)
     n, d = X.shape
-    wide = xp.float64 if wide is None else wide
-    mean = xp.sum(X, axis=0, dtype=wide) / n if centered else zeros(X, (d,), wide)
-    tiles, eps = row_tiles(n), float(xp.finfo(wide).eps)
-    largest = zeros(X, (d,), wide)
+    mean = np.sum(X, axis=0, dtype=np.float64) / n if centered else np.zeros(d)
+    tiles, largest = row_tiles(n), np.zeros(d)
     for tile in tiles:
-        largest = xp.maximum(largest, xp.max(xp.abs(cast(X[tile, :], wide) - mean), axis=0))
-    scale = max(float(xp.max(largest)) if d else 0.0, float(xp.finfo(wide).smallest_normal))
+        largest = np.maximum(largest, np.abs(X[tile] - mean).max(axis=0))  # in double precision, as the mean is
+    scale = max(float(largest.max(initial=0.0)), np.finfo(np.float64).tiny)
     frame = None
     if n < d:
-        frame, triangle = xp.linalg.qr((cast(X, wide) - mean).T / scale)  # the row space first: n directions
+        frame, triangle = np.linalg.qr((X - mean).T / scale)  # the row space first: n directions
         gram = triangle @ triangle.T
     else:
-        gram = zeros(X, (d, d), wide)
+        gram = np.zeros((d, d))
         for tile in tiles:
-            rows = (cast(X[tile, :], wide) - mean) / scale
+            rows = (X[tile] - mean) / scale
             gram += rows.T @ rows
-    variance, vectors = xp.linalg.eigh(gram)
+    variance, vectors = np.linalg.eigh(gram)
     top = max(float(variance[-1]), 0.0)
-    first = _zeros(variance, max(n, d) * eps * top)
+    first = np.count_nonzero(variance <= max(n, d) * _EPS * top)
     basis = vectors if frame is None else frame @ vectors
     if first:
-        idle, along = basis[:, :first], zeros(X, (first,), wide)
-        idle = xp.where(xp.abs(idle) > d * eps, idle, xp.zeros_like(idle))  # of a column of zeros exactly that one
+        idle, along = basis[:, :first], np.zeros(first)
+        idle = np.where(np.abs(idle) > d * _EPS, idle, 0.0)  # of a column of zeros exactly that one
         for tile in tiles:
-            along = xp.maximum(along, xp.max(xp.abs((cast(X[tile, :], wide) - mean) @ idle), axis=0))
-        if bool(xp.any(along > max(n, d) * eps * (largest @ xp.abs(idle)))):
+            along = np.maximum(along, np.abs((X[tile] - mean) @ idle).max(axis=0))
+        if (along > max(n, d) * _EPS * (largest @ np.abs(idle))).any():
             first = 0
     return basis[:, first:], even_weights(variance[first:], top)
 
 
-def even_weights(variance: Any, top: float) -> Any:
+def even_weights(variance: Array, top: float) -> Array:
     """Return the weights (r,) that even out variances of coordinates, the largest of which is ``top``."""
-    xp = library(variance)
-    octaves = -0.5 * xp.log2(xp.clip(variance / top, _FLOOR, None) if top > 0 else variance + 1.0)
-    return 2.0 ** (xp.round(octaves * _LEVELS_PER_OCTAVE) / _LEVELS_PER_OCTAVE)
+    octaves = -0.5 * np.log2(np.maximum(variance / top, _FLOOR) if top > 0 else variance + 1.0)
+    return np.asarray(2.0 ** (np.round(octaves * _LEVELS_PER_OCTAVE) / _LEVELS_PER_OCTAVE))
 
 
-def unpenalized_basis(mask: Any, bias: bool, fit_intercept: bool, wide: Any = None) -> tuple[Any, Any]:
+def unpenalized_basis(mask: NDArray[np.bool_], bias: bool, fit_intercept: bool) -> tuple[Array, Array]:
     """Orthonormal basis Q (n, q) of the unpenalized columns B (n, p), and the (p, q) matrix R with B R = Q.
 
     B has a column for each gate of mask (P, n) if ``bias``, and one of ones if ``fit_intercept``. R is the
     pseudo-inverse of B times Q. Few columns are decomposed by singular values, many through B^T B.
     """
-    wide = library(mask).float64 if wide is None else wide
-    P, n = mask.shape
-    p = (P if bias else 0) + fit_intercept
-    B = zeros(mask, (n, p), wide)
-    if bias:
-        B[:, :P] = cast(mask.T, wide)
-    if fit_intercept:
-        B[:, p - 1] = 1.0
+    n = mask.shape[1]
+    B = np.concatenate([mask.T[:, : len(mask) * bias], np.ones((n, int(fit_intercept)))], axis=1)
+    p, rank_tol = B.shape[1], max(_RANK_TOL, n * _EPS)
     if p == 0:
-        return B, zeros(mask, (0, 0), wide)
-    coordinates = _by_gram(B) if n * p > _SMALL and p < n else None
-    return _by_singular_values(B) if coordinates is None else coordinates
+        return B, np.zeros((0, 0))
+    by_gram = _by_gram(B, rank_tol) if n * p > _SMALL and p < n else None
+    if by_gram is not None:
+        return by_gram
+    W, s, Vt = np.linalg.svd(B, full_matrices=False)
+    rank = np.count_nonzero(s > rank_tol * s[0])
+    return W[:, :rank], Vt[:rank].T / s[:rank]
 
 
-def _zeros(rising: Any, bound: float) -> int:
-    """Count the leading entries that are at most ``bound``, of numbers in rising order."""
-    return int(rising.shape[0]) - int(library(rising).count_nonzero(rising > bound))
-
-
-def _rank_tol(B: Any) -> float:
-    return max(_RANK_TOL, int(B.shape[0]) * float(library(B).finfo(B.dtype).eps))
-
-
-def _by_singular_values(B: Any) -> tuple[Any, Any]:
-    xp = library(B)
-    W, s, Vt = xp.linalg.svd(B, full_matrices=False)
-    rank = int(xp.count_nonzero(s > _rank_tol(B) * float(s[0])))
-    return W[:, :rank], Vt[:rank, :].T / s[:rank]
-
-
-def _by_gram(B: Any) -> tuple[Any, Any] | None:
+def _by_gram(B: Array, rank_tol: float) -> tuple[Array, Array] | None:
     """Eigenvectors of B^T B, then a Cholesky step that makes Q orthonormal to rounding; None where rank is doubtful."""
-    xp = library(B)
-    variance, V = xp.linalg.eigh(B.T @ B)
+    variance, V = np.linalg.eigh(B.T @ B)
     top = float(variance[-1])
-    first = _zeros(variance, max(_GRAM_TOL, int(B.shape[0]) * float(xp.finfo(B.dtype).eps)) * top)
+    first = np.count_nonzero(variance <= max(_GRAM_TOL, len(B) * _EPS) * top)
     if not top > 0:
         return None
-    R = V[:, first:] / xp.sqrt(variance[first:])
+    R = V[:, first:] / np.sqrt(variance[first:])
     Q = B @ R
-    inverse = lower_inverse(xp.linalg.cholesky(Q.T @ Q)).T
-    for tile in row_tiles(int(Q.shape[0])):
-        Q[tile, :] = Q[tile, :] @ inverse
+    inverse = solve_triangular(np.linalg.cholesky(Q.T @ Q), np.eye(Q.shape[1]), lower=True).T
+    for tile in row_tiles(len(Q)):
+        Q[tile] = Q[tile] @ inverse
     # What was taken for rounding must be rounding: a column outside the span would make the dual bound false.
     rest = B @ V[:, :first]
     rest = rest - Q @ (Q.T @ rest)
-    if peak(xp.linalg.vector_norm(rest, axis=0)) > _rank_tol(B) * top**0.5:
+    if np.linalg.norm(rest, axis=0).max(initial=0.0) > rank_tol * top**0.5:
         return None
     return Q, R @ inverse
 
@@ -250,24 +227,6 @@ def same_problem_rows(X: Any, other: Any) -> bool:
     return not isinstance(X, CsrRows) and not isinstance(other, CsrRows) and np.array_equal(X, other)
 
 
-class Basis(NamedTuple):
-    r"""Orthonormal directions V (d, r), which are not held: :math:`V = X^TW` in the span of CSR rows X, or V = I.
-
-    ``X`` (n, d). ``whiten`` (n, r): W; None for V = I.
-    """
-
-    X: Any
-    whiten: Array | None = None
-
-    def columns(self, U: Array) -> Array:
-        """Return V U, (r, k) to (d, k)."""
-        return U if self.whiten is None else np.asarray(self.X.T @ (self.whiten @ U))
-
-    def coordinates(self, A: Array) -> Array:
-        """Return VᵀA, (d, k) to (r, k)."""
-        return A if self.whiten is None else np.asarray(self.whiten.T @ (self.X @ A))
-
-
 class CsrRows:
     r"""CSR rows X (n, d) with coordinates Y = X V, which are made once for all problems on them.
 
@@ -278,7 +237,8 @@ class CsrRows:
     solution :math:`U=X^TD\theta` has only the share :math:`\lambda_i/\lambda_1` in these. With more than 4000 rows, or
     no more columns than rows, V = I and Y = X stays sparse.
 
-    ``X`` (n, d). ``shape`` (n, d).
+    ``X`` (n, d). ``shape`` (n, d). ``weights`` (r,): w, as of any gated map. ``unweighted`` (n, r): Y, an array or CSR.
+    ``rows`` (n, r): Y diag(w).
 
     Examples
     --------
@@ -287,60 +247,36 @@ class CsrRows:
     True
     """
 
+    _whiten: Array | None = None  # W; None for V = I
+
     def __init__(self, X: Any) -> None:
-        self.X = csr_array(X)
-        self.shape: tuple[int, int] = self.X.shape
-
-    @property
-    def dtype(self) -> Any:
-        """float64."""
-        return self.X.dtype
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    @property
-    def spanned(self) -> bool:
-        """Whether coordinates are those of the span."""
+        self.X = self.unweighted = csr_array(X)
+        self.dtype, self.shape = self.X.dtype, self.X.shape
         n, d = self.shape
-        return n < d and n <= MOST
-
-    @property
-    def basis(self) -> Basis:
-        """V."""
-        return self._found[0]
-
-    @property
-    def weights(self) -> Array:
-        """Of the coordinates (r,), as of any gated map."""
-        return self._found[1]
-
-    @property
-    def unweighted(self) -> Any:
-        """Y (n, r), an array or CSR."""
-        return self._found[2]
-
-    @cached_property
-    def rows(self) -> Any:
-        """Y diag(w)."""
-        if self.spanned:
-            return self.unweighted * self.weights
-        scaled = self.X.copy()
-        scaled.data *= self.weights[scaled.indices]
-        return scaled
-
-    @cached_property
-    def _found(self) -> tuple[Basis, Array, Any]:
-        n, d = self.shape
-        if not self.spanned:
+        if n >= d or n > MOST:
             squares = np.bincount(self.X.indices, self.X.data**2, minlength=d)
-            return Basis(self.X), even_weights(squares, float(squares.max(initial=0.0))), self.X
+            self.weights = even_weights(squares, float(squares.max(initial=0.0)))
+            self.rows = self.X.copy()
+            self.rows.data *= self.weights[self.rows.indices]
+            return
         products = np.empty((n, n))
         for tile in row_tiles(n, _PRODUCT_TILE):
             products[tile] = (self.X[tile] @ self.X.T).toarray()
         values, vectors = eigh(products, overwrite_a=True, check_finite=False)
         top = max(float(values[-1]), 0.0)
-        kept = values > max(n, d) * np.finfo(np.float64).eps * top
+        kept = values > max(n, d) * _EPS * top
         values, vectors = values[kept], vectors[:, kept]
         lengths = np.sqrt(values)
-        return Basis(self.X, vectors / lengths), even_weights(values, top), vectors * lengths
+        self._whiten, self.weights, self.unweighted = vectors / lengths, even_weights(values, top), vectors * lengths
+        self.rows = self.unweighted * self.weights
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def in_columns(self, U: Array) -> Array:
+        """Return V U, (r, k) to (d, k)."""
+        return U if self._whiten is None else np.asarray(self.X.T @ (self._whiten @ U))
+
+    def in_coordinates(self, A: Array) -> Array:
+        """Return VᵀA, (d, k) to (r, k)."""
+        return A if self._whiten is None else np.asarray(self._whiten.T @ (self.X @ A))

@@ -14,13 +14,14 @@ from scipy.optimize import OptimizeResult, minimize
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.loss import Loss
-from clifford_rand_nn.problems.loss_functions import library, solve
+from clifford_rand_nn.problems.loss_functions import solve
 
-_AT_BOUND = 4.0  # roundings that a point scaled to a bound may come out beyond it
-_OFF_SIMPLEX = 4500.0  # roundings, 1e-12 in double precision, by which a row of entries that sum to zero may miss it
+_EPS = float(np.finfo(np.float64).eps)
+_AT_BOUND = 4 * _EPS  # share by which a point scaled to a bound may come out beyond it
+_OFF_SIMPLEX = 4500 * _EPS  # by which a row of entries that sum to zero may miss it
 _NEWTON_STEPS = 8
-_BALANCED = 4.5  # roundings, 1e-15 in double precision, below which an equality of the dual is met as well as can be
-_FEASIBLE = 4500.0  # roundings of |theta|, 1e-12 in double precision, below which an equality of the dual holds
+_BALANCED = 4.5 * _EPS  # of |theta|, below which an equality of the dual is met as well as can be
+_FEASIBLE = 4500 * _EPS  # of |theta|, below which an equality of the dual holds
 _STEPS = 2000
 _NOTHING = 1e-14  # share of the first loss at which the columns separate the classes: steps would go on until overflow
 _SMALL = 32  # unknowns up to which the Hessian is formed
@@ -31,61 +32,53 @@ _DIFFERENCE = 1e-6  # of a central difference, relative: its error of 1e-10 only
 class Datafit:
     """A loss with targets y (n, C) and weights of its rows; predictions and dual points have the shape of y.
 
-    Arrays are of any library with the array API, on their device; what is returned as a float waits for that.
-
     ``y`` (n, C). ``weights`` (n,). ``row_curvature`` (n, 1): upper bounds of the eigenvalues of the Hessian of every
     row's weighted loss. ``curvature``: the largest of them.
     """
 
-    def __init__(self, loss: Loss, y: Any, weights: Any = None) -> None:
+    def __init__(self, loss: Loss, y: Array, weights: Array | None = None) -> None:
         self.loss, self.y, self.sample_weight = loss, y, weights
         self.weights: Any = 1.0 if weights is None else weights[:, None]
         self.row_curvature: Any = loss.curvature * self.weights
-        self.curvature = loss.curvature * (1.0 if weights is None else float(library(y).max(weights)))
-        self._eps = float(library(y).finfo(y.dtype).eps)
+        self.curvature = loss.curvature * (1.0 if weights is None else float(weights.max()))
         self._low, self._high = (self.weights * bound for bound in loss.domain(y))
 
-    def _plain(self, theta: Any) -> Any:
-        return theta if self.sample_weight is None else theta / self.weights
+    def _plain(self, theta: Array) -> Array:
+        return theta if self.sample_weight is None else np.asarray(theta / self.weights)
 
-    def largest_curvature(self, f: Any) -> float:
+    def largest_curvature(self, f: Array) -> float:
         """Return ``curvature``, or of a loss without a bound the largest curvature at predictions f."""
         if self.loss.has_bounded_curvature:
             return self.curvature
-        return float(library(f).max(self.weights * self.loss.curvature_at(self.loss.residual(f, self.y), self.y)))
+        return float(np.max(self.weights * self.loss.curvature_at(self.loss.residual(f, self.y), self.y)))
 
-    def value(self, f: Any) -> float:
+    def value(self, f: Array) -> float:
         """Weighted mean loss."""
         losses = self.loss.value(f, self.y)
-        total = float(library(losses).sum(losses if self.sample_weight is None else self.weights * losses))
-        return total / int(f.shape[0])
+        return float(np.sum(losses if self.sample_weight is None else self.weights * losses)) / len(f)
 
-    def residual(self, f: Any) -> Any:
+    def residual(self, f: Array) -> Array:
         """Minus the gradient of each row's weighted loss; n times minus the gradient of `value`."""
-        theta = self.loss.residual(f, self.y)
-        return theta if self.sample_weight is None else self.weights * theta
+        theta = np.asarray(self.loss.residual(f, self.y))
+        return theta if self.sample_weight is None else np.asarray(self.weights * theta)
 
-    def dual_value(self, theta: Any) -> float:
+    def dual_value(self, theta: Array) -> float:
         """Mean of minus the conjugates of the weighted losses at -theta; -inf outside their domain."""
         if not self.loss.is_quadratic and not self._inside(theta):
-            return -float("inf")
-        gains = self.weights * self.loss.dual_value(self._plain(theta), self.y)
-        return float(library(theta).sum(gains)) / int(theta.shape[0])
+            return -np.inf
+        return float(np.sum(self.weights * self.loss.dual_value(self._plain(theta), self.y))) / len(theta)
 
-    def _inside(self, theta: Any) -> bool:
-        xp, slack = library(theta), _AT_BOUND * self._eps
-        if not self.loss.separable:
-            sums = xp.sum(self._plain(theta), axis=1)
-            if not bool(xp.all(xp.abs(sums) <= _OFF_SIMPLEX * self._eps)):
-                return False
-        low, high = self._low - slack * abs(self._low), self._high + slack * abs(self._high)
-        return bool(xp.all((theta >= low) & (theta <= high)))
+    def _inside(self, theta: Array) -> bool:
+        if not self.loss.separable and (np.abs(self._plain(theta).sum(axis=1)) > _OFF_SIMPLEX).any():
+            return False
+        low, high = self._low - _AT_BOUND * abs(self._low), self._high + _AT_BOUND * abs(self._high)
+        return bool(((theta >= low) & (theta <= high)).all())
 
-    def scale(self, theta: Any, largest: float) -> float:
+    def scale(self, theta: Array, largest: float) -> float:
         """Factor t in [0, largest] that makes the dual value of t * theta large."""
         return self.loss.best_scale(theta, self.y, self.weights, largest)
 
-    def prox(self, v: Any, step: float) -> Any:
+    def prox(self, v: Array, step: float) -> Array:
         r"""Minimize :math:`\omega_i\ell(f_i, y_i) + ||f_i-v_i||^2/(2\,step)` over f in every row."""
         return self.loss.prox(v, step * self.weights, self.y)
 
@@ -94,31 +87,28 @@ class Datafit:
         whole = np.zeros_like(self.y)
         return whole + self._low, whole + self._high
 
-    def predictions_at(self, theta: Any) -> Any:
+    def predictions_at(self, theta: Array) -> Array:
         r"""Predictions f with :math:`\theta = -\omega\ell'(f)`, in the domain: minus the slope of the dual terms."""
         return self.loss.prediction(self._plain(theta), self.y)
 
-    def dual_curvature(self, theta: Any) -> Any:
+    def dual_curvature(self, theta: Array) -> Array:
         r"""Second derivative :math:`(\omega\ell)^{*\prime\prime}(-\theta)`, inside the domain, (n, C)."""
-        return 1 / (self.weights * self.loss.curvature_at(self._plain(theta), self.y))
+        return np.asarray(1 / (self.weights * self.loss.curvature_at(self._plain(theta), self.y)))
 
     def in_units(self, unit: float) -> "Datafit":
         """Return the datafit of targets and predictions in another unit, divided by its square."""
         return Datafit(self.loss.in_units(unit), self.y / unit, self.sample_weight)
 
-    def dual_point(self, theta: Any, Q: Any) -> Any:
+    def dual_point(self, theta: Array, Q: Array) -> Array:
         """Return what `balance` makes of ``theta`` if it is balanced, Q^T theta = 0 to 1e-12, else zero.
 
         Zero is feasible always. A point that is not balanced bounds nothing, so every lower bound begins here.
         """
         theta = self.balance(theta, Q)
-        xp = library(theta)
-        norm, least = xp.linalg.vector_norm, xp.finfo(theta.dtype).smallest_normal
-        unit = theta / xp.clip(xp.max(xp.abs(theta)), least, None)  # squares of less than its root vanish
-        met = float(norm(Q.T @ unit)) <= _FEASIBLE * self._eps * float(norm(unit))
-        return theta if met else xp.zeros_like(theta)
+        unit = theta / max(np.abs(theta).max(), np.finfo(np.float64).tiny)  # squares of less than its root vanish
+        return theta if np.linalg.norm(Q.T @ unit) <= _FEASIBLE * np.linalg.norm(unit) else np.zeros_like(theta)
 
-    def balance(self, theta: Any, Q: Any) -> Any:
+    def balance(self, theta: Array, Q: Array) -> Array:
         """Move ``theta`` so that Q^T theta = 0, within the domain; it may fail far from the optimum.
 
         The squared loss without weights is projected, twice for full accuracy. Otherwise Newton steps in the biases,
@@ -131,32 +121,30 @@ class Datafit:
             for _ in range(2):
                 theta = theta - Q @ (Q.T @ theta)
             return theta
-        norm, best, least = library(theta).linalg.vector_norm, theta, float("inf")
+        best, least = theta, np.inf
         for _ in range(_NEWTON_STEPS):
             excess = Q.T @ theta
-            size, last = float(norm(excess)), least
+            size, last = float(np.linalg.norm(excess)), least
             if size < least:
                 best, least = theta, size
-            if size <= _BALANCED * self._eps * float(norm(theta)) or size > 0.5 * last:
+            if size <= _BALANCED * np.linalg.norm(theta) or size > 0.5 * last:
                 break
             theta = self._balancing_step(theta, Q, excess)
         return best
 
-    def _balancing_step(self, theta: Any, Q: Any, excess: Any) -> Any:
+    def _balancing_step(self, theta: Array, Q: Array, excess: Array) -> Array:
         if not self.loss.separable:
-            return self.weights * self.loss.balancing_step(self._plain(theta), self.y, self.weights, Q, excess)
-        xp = library(theta)
+            plain = self.loss.balancing_step(self._plain(theta), self.y, self.weights, Q, excess)
+            return np.asarray(self.weights * plain)
         W = self.weights * self.loss.curvature_at(self._plain(theta), self.y)
         if self.loss.is_piecewise_linear:  # each entry moves by a share of its way to the bounds
             W = (theta - self._low) * (self._high - theta)
-        W = xp.where((theta > self._low) & (theta < self._high), W, xp.zeros_like(W))
-        moves = []
-        for c in range(theta.shape[1]):
-            v = W[:, c : c + 1]
-            root = v**0.5 * Q
-            moves.append(v * (Q @ solve(root.T @ root, -excess[:, c : c + 1])))
-        theta = theta + xp.concat(moves, axis=1)
-        return xp.clip(theta, self._low, self._high)
+        W = np.where((theta > self._low) & (theta < self._high), W, 0.0)
+        theta = theta.copy()
+        for c, w in enumerate(W.T):
+            root = w[:, None] ** 0.5 * Q
+            theta[:, c] += w * (Q @ solve(root.T @ root, -excess[:, c]))
+        return np.clip(theta, self._low, self._high)
 
 
 def unpenalized_fit(datafit: Datafit, Q: Array) -> Array:

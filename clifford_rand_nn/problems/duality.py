@@ -10,7 +10,6 @@ from clifford_rand._checks import check_bool, check_positive
 from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.loss import Loss
-from clifford_rand_nn.problems.loss_functions import library
 from clifford_rand_nn.problems.loss_registry import make_datafit
 
 _DOUBLE = np.finfo(np.float64)
@@ -153,11 +152,8 @@ def relative_gap(datafit: Datafit, primal: float, dual: float) -> float:
     The constant is 0, or the middle of the targets where that is less: an offset of the targets is no part of the gap.
     """
     y = datafit.y
-    xp = library(y)
-    about, zero = xp.finfo(y.dtype), datafit.value(xp.zeros_like(y))
-    middle = 0.5 * (xp.max(y, axis=0, keepdims=True) + xp.min(y, axis=0, keepdims=True))
-    gap = gap_above(primal, dual, zero, max(_MET, float(about.eps) ** 0.5))
-    return gap / gap_unit(primal, min(zero, datafit.value(xp.zeros_like(y) + middle)), about)
+    zero, middle = datafit.value(np.zeros_like(y)), 0.5 * (y.max(axis=0) + y.min(axis=0))
+    return gap_above(primal, dual, zero) / gap_unit(primal, min(zero, datafit.value(np.zeros_like(y) + middle)))
 
 
 def gap_share(primal: float, dual: float, zero: float) -> float:
@@ -165,12 +161,12 @@ def gap_share(primal: float, dual: float, zero: float) -> float:
     return gap_above(primal, dual, zero) / gap_unit(primal, zero)
 
 
-def gap_unit(primal: float, zero: float, about: Any = _DOUBLE) -> float:
+def gap_unit(primal: float, zero: float) -> float:
     """Return what a gap is a share of: the primal value, or rounding of ``zero`` where that is more."""
-    return max(primal, float(about.eps) * max(zero, float(about.smallest_normal)))
+    return max(primal, float(_DOUBLE.eps) * max(zero, float(_DOUBLE.smallest_normal)))
 
 
-def rounding(primal: float, dual: float, zero: float, share: float) -> float:
+def rounding(primal: float, dual: float, zero: float, share: float = _MET) -> float:
     r"""Return by how much rounding may put a primal value below a dual one.
 
     .. math:: s\sqrt{PL_0} + 10^{-5}sL_0
@@ -190,9 +186,7 @@ def rounding_of_norm(reach: Any, theta: Any) -> float:
     Once for the entries of A, which are themselves products, and once for the sum. Where rows lie far from the origin,
     the sum is small beside its terms.
     """
-    xp = library(theta)
-    eps = float(xp.finfo(theta.dtype).eps)
-    return 2 * eps * float(xp.sum(reach * xp.linalg.vector_norm(theta, axis=1)))
+    return 2 * float(_DOUBLE.eps) * float(np.sum(reach * np.linalg.norm(theta, axis=1)))
 
 
 def square_above(square: float, count: int, lost: float) -> float:
@@ -208,15 +202,15 @@ def rounding_of_form(diagonal: Array, theta: Array) -> Array:
     for :math:`|K_{ij}|\le\sqrt{K_{ii}K_{jj}}`. Where :math:`n\beta` is tiny, that is more than the form divided by it.
     """
     largest = np.sqrt(np.maximum(diagonal, 0.0)) @ np.abs(theta)
-    return np.asarray(np.finfo(np.float64).eps * largest**2)
+    return np.asarray(_DOUBLE.eps * largest**2)
 
 
-def gap_above(primal: float, dual: float, zero: float, share: float = _MET) -> float:
+def gap_above(primal: float, dual: float, zero: float) -> float:
     """Return primal - dual, or 0 where only `rounding` puts the dual value above.
 
     Raises ArithmeticError: the dual value is above by more: then it bounds nothing, or the point is not feasible.
     """
-    if dual - primal > rounding(primal, dual, zero, share):
+    if dual - primal > rounding(primal, dual, zero):
         raise ArithmeticError(
             f"a lower bound of {dual:.8g} is above the objective {primal:.8g} by more than rounding: the data lie too "
             "far apart for double precision, or this is an error of the library"

@@ -19,8 +19,8 @@ from clifford_rand_nn.problems.loss_functions import (
     solve,
 )
 
-_ROUNDING = 4.5  # roundings, 1e-15 in double precision, of the terms of the prox's equation
-_NOISE = 450.0  # roundings of a difference of merit values: near the minimum they cannot tell a good step from none
+_ROUNDING = 4.5 * 2.0**-52  # of the terms of the prox's equation
+_NOISE = 450 * 2.0**-52  # of a difference of merit values: near the minimum they cannot tell a good step from none
 _PROX_STEPS = 100  # damped Newton steps; it needs 4 to 8, and the logarithm of a large step
 _FAR = 20.0  # from here on log cosh u is u - log 2 and tanh u is 1, to rounding
 # Below the first, tanh u = u to rounding. Below the second, the series of log cosh u and of its conjugate have as many
@@ -153,9 +153,9 @@ class Softmax(Loss):
         """Return the bounds of p ≥ 0; rows must sum to zero besides."""
         return -float("inf"), y
 
-    def prediction(self, theta: Any, y: Any) -> Any:
+    def prediction(self, theta: Array, y: Array) -> Array:
         """Return log p, one of the predictions that differ by a shift of each row."""
-        return library(theta).log(y - theta)
+        return np.log(y - theta)
 
     def curvature_at(self, theta: Any, y: Any) -> Any:
         """Return p, the Hessian less its part of rank one."""
@@ -167,73 +167,68 @@ class Softmax(Loss):
         part = p * (v - xp.sum(y * v, axis=1, keepdims=True))
         return part - p * xp.sum(part, axis=1, keepdims=True)
 
-    def row_curvature_at(self, theta: Any, y: Any) -> Any:
+    def row_curvature_at(self, theta: Array, y: Array) -> Array:
         """Return twice the largest p(1 - p) of a row: no row of diag(p) - ppᵀ has a larger sum of absolute values."""
-        xp = library(theta)
-        size = xp.abs(theta)  # p, or 1 - p of the true class
-        return 2 * xp.max(size * (1 - size), axis=1, keepdims=True)
+        size = np.abs(theta)  # p, or 1 - p of the true class
+        return 2 * np.max(size * (1 - size), axis=1, keepdims=True)
 
-    def accepts(self, y: Any) -> bool:
+    def accepts(self, y: Array) -> bool:
         """Check labels and columns."""
-        xp = library(y)
-        return super().accepts(y) and y.shape[1] > 1 and bool(xp.all(xp.sum(y, axis=1) == 1))
+        return super().accepts(y) and y.shape[1] > 1 and bool((y.sum(axis=1) == 1).all())
 
     def probabilities(self, f: Array) -> Array:
         """Return the softmax."""
         return np.asarray(softmax(f))
 
-    def balancing_step(self, theta: Any, y: Any, weights: Any, Q: Any, excess: Any) -> Any:
+    def balancing_step(self, theta: Array, y: Array, weights: Any, Q: Array, excess: Array) -> Array:
         """Return a dual point after a Newton step in biases Q, with W = diag(p) - p pᵀ in every row."""
-        xp = library(theta)
-        p = xp.clip(y - theta, 0.0, None)  # rounding may leave that of a label below 0
+        p = np.maximum(y - theta, 0.0)  # rounding may leave that of a label below 0
         (n, C), q = p.shape, Q.shape[1]
         root = weights**0.5 * Q
-        Z = xp.reshape(p[:, :-1, None] * root[:, None, :], (n, (C - 1) * q))  # the last class is the gauge
+        Z = (p[:, :-1, None] * root[:, None, :]).reshape(n, (C - 1) * q)  # the last class is the gauge
         H = -(Z.T @ Z)
         for a in range(C - 1):
-            rest = xp.sum(p[:, :a], axis=1, keepdims=True) + xp.sum(p[:, a + 1 :], axis=1, keepdims=True)
+            rest = p[:, :a].sum(axis=1, keepdims=True) + p[:, a + 1 :].sum(axis=1, keepdims=True)
             W = p[:, a : a + 1] * rest  # p(1 - p) without cancellation
             H[a * q : (a + 1) * q, a * q : (a + 1) * q] = root.T @ (W * root)
-        mu = solve(H, xp.reshape(-excess[:, :-1].T, (-1, 1)))
-        shift = xp.concat([Q @ xp.reshape(mu, (C - 1, q)).T, xp.zeros_like(p[:, :1])], axis=1)
-        shift = shift - xp.sum(y * shift, axis=1, keepdims=True)
-        rest = xp.clip(-theta * (1 - y) * (1 - shift + xp.sum(p * shift, axis=1, keepdims=True)), 0.0, None)
-        return _of_others(rest / xp.clip(xp.sum(rest, axis=1, keepdims=True), 1.0, None), y)
+        mu = solve(H, -excess[:, :-1].T.reshape(-1, 1))
+        shift = np.concatenate([Q @ mu.reshape(C - 1, q).T, np.zeros((n, 1))], axis=1)
+        shift = shift - np.sum(y * shift, axis=1, keepdims=True)
+        rest = np.maximum(-theta * (1 - y) * (1 - shift + np.sum(p * shift, axis=1, keepdims=True)), 0.0)
+        return np.asarray(_of_others(rest / np.maximum(rest.sum(axis=1, keepdims=True), 1.0), y))
 
-    def prox(self, v: Any, step: Any, y: Any) -> Any:
+    def prox(self, v: Array, step: Any, y: Array) -> Array:
         r"""Solve :math:`f + step\,(p(f) - y) = v` by damped Newton steps, of a diagonal less a rank one."""
-        xp = library(v)
-        eps = float(xp.finfo(v.dtype).eps)
-        step = step + xp.zeros_like(v[:, :1])
+        step = step + np.zeros_like(v[:, :1])
         f = v + step * self.residual(v, y)
         merit, stay = self._prox_value(f, v, step, y), self._prox_value(v, v, step, y)
-        f, merit = xp.where(merit < stay, f, v), xp.minimum(merit, stay)
-        noise = _NOISE * eps * (xp.abs(merit) + step)
+        f, merit = np.where(merit < stay, f, v), np.minimum(merit, stay)
+        noise = _NOISE * (np.abs(merit) + step)
         for _ in range(_PROX_STEPS):
             p = softmax(f)
             move = step * _of_others(p * (1 - y), y)
             g = f - v - move
-            terms = xp.abs(f) + xp.abs(v) + xp.abs(move)
-            if bool(xp.all(xp.max(xp.abs(g), axis=1) <= _ROUNDING * eps * xp.max(terms, axis=1))):
+            terms = np.abs(f) + np.abs(v) + np.abs(move)
+            if (np.abs(g).max(axis=1) <= _ROUNDING * terms.max(axis=1)).all():
                 break
             diagonal = 1 + step * p  # (diag(1 + step p) - step p pᵀ) move = -g, by Sherman and Morrison
             a, b = g / diagonal, p / diagonal
-            rank_one = step * xp.sum(p * a, axis=1, keepdims=True) / xp.sum(b, axis=1, keepdims=True)
+            rank_one = step * np.sum(p * a, axis=1, keepdims=True) / b.sum(axis=1, keepdims=True)
             move = -a - b * rank_one
-            size = xp.ones_like(step)
-            slope = xp.sum(g * move, axis=1, keepdims=True)
+            size = np.ones_like(step)
+            slope = np.sum(g * move, axis=1, keepdims=True)
             while True:
                 new = f + size * move
                 value = self._prox_value(new, v, step, y)
                 worse = value > merit + 0.1 * size * slope + noise
-                if not bool(xp.any(worse)):
+                if not worse.any():
                     break
-                size = xp.where(worse, 0.5 * size, size)
+                size = np.where(worse, 0.5 * size, size)
             f, merit = new, value
-        return f
+        return np.asarray(f)
 
-    def _prox_value(self, f: Any, v: Any, step: Any, y: Any) -> Any:
-        return step * self.value(f, y) + 0.5 * library(f).sum((f - v) ** 2, axis=1, keepdims=True)
+    def _prox_value(self, f: Array, v: Array, step: Array, y: Array) -> Array:
+        return np.asarray(step * self.value(f, y) + 0.5 * np.sum((f - v) ** 2, axis=1, keepdims=True))
 
     def cvxpy(self, cp: Any, f: Any, y: Array, weights: Array) -> Any:
         """Return the weighted sum of the logarithms of sums of exponentials, less that of the true class."""
@@ -305,20 +300,15 @@ class LogCosh(Loss):
         """Return the box of radius δ."""
         return -self.delta, self.delta
 
-    def prediction(self, theta: Any, y: Any) -> Any:
+    def prediction(self, theta: Array, y: Array) -> Array:
         """Return y - δ artanh(θ/δ), with artanh a = log(1 + 2a/(1-a))/2, exact near the end."""
-        xp = library(theta)
-        size = xp.abs(theta)
-        u = 0.5 * self.delta * xp.log1p(2 * (size / (self.delta - size)))
-        return y - xp.where(size < _LINEAR * self.delta, theta, xp.sign(theta) * u)
+        size = np.abs(theta)
+        u = 0.5 * self.delta * np.log1p(2 * (size / (self.delta - size)))
+        return y - np.where(size < _LINEAR * self.delta, theta, np.sign(theta) * u)
 
     def curvature_at(self, theta: Any, y: Any) -> Any:
         """Return 1 - (θ/δ)²."""
         return ((self.delta - theta) / self.delta) * ((self.delta + theta) / self.delta)
-
-    def in_units(self, unit: float) -> "LogCosh":
-        """Return the loss with δ in that unit."""
-        return LogCosh(self.delta / unit)
 
     def cvxpy(self, cp: Any, f: Any, y: Array, weights: Array) -> Any:
         """Return the sum of log(1 + exp(2u)) - u - log 2."""

@@ -1,7 +1,7 @@
 """Convex training of gated networks: objective, gradient, prox, duality gap, and the map to coefficients."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Unpack
+from typing import Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 from scipy.sparse import issparse
@@ -22,7 +22,6 @@ from clifford_rand_nn.problems.duality import (
     rounding_of_norm,
     square_above,
 )
-from clifford_rand_nn.problems.loss_functions import library
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GroupL2, Ridge
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, row_lengths, row_squares
@@ -51,6 +50,7 @@ class GatedProblem(TrainingProblem):
     """
 
     penalty: GroupL2 | Ridge
+    _kind: ClassVar[type[GroupL2 | Ridge]]
 
     def __init__(
         self,
@@ -75,11 +75,7 @@ class GatedProblem(TrainingProblem):
         beta = self._set_targets(len(data), y, beta, **options)
         self.X = data
         self.map = GatedMap(data, D, check_bool(bias, "bias", owner), self.fit_intercept)
-        self.penalty = self._penalty(beta, self.map.weights)
-
-    @staticmethod
-    def _penalty(beta: float, weights: Array) -> Any:
-        raise NotImplementedError
+        self.penalty = self._kind(beta, self.map.weights)
 
     def has_columns_of(self, X: Any, gated_map: GatedMap) -> bool:
         """Tell whether rows, patterns and unpenalized biases are those of another problem with this X and map."""
@@ -97,7 +93,7 @@ class GatedProblem(TrainingProblem):
     def start(self) -> Point:
         """Return the zero point."""
         a, C = self.map, self.outputs
-        return Point(a.zeros(a.d, a.n_patterns, C), a.zeros(a.Q.shape[1], C))
+        return Point(np.zeros((a.d, a.n_patterns, C)), np.zeros((a.Q.shape[1], C)))
 
     def null_point(self) -> Point:
         """Return the best point without an active gate, the optimum from `beta_max` on: biases and intercept alone."""
@@ -130,10 +126,9 @@ class GatedProblem(TrainingProblem):
         """Coefficients and biases of a point: the same predictions, the same objective."""
         return self.with_biases(z.U, *self.map.biases(z.U, z.c))
 
-    def with_biases(self, U: Any, gate: Any, intercept: Any) -> Coefficients:
+    def with_biases(self, U: Array, gate: Array, intercept: Array) -> Coefficients:
         """Return the coefficients of U with gate biases (P, C) and an intercept (C,)."""
-        each = library(U).stack([gate[:, c] for c in range(U.shape[2])])
-        return Coefficients(self.map.in_columns(U), each, intercept)
+        return Coefficients(self.map.in_columns(U), np.ascontiguousarray(gate.T), intercept)
 
     def point(self, coefficients: Coefficients) -> Point:
         """Inverse of `coefficients`, of their part in the span of the data: the rest only costs."""
@@ -182,10 +177,7 @@ class GatedReLUProblem(GatedProblem):
     """
 
     penalty: GroupL2
-
-    @staticmethod
-    def _penalty(beta: float, weights: Array) -> GroupL2:
-        return GroupL2(beta, weights)
+    _kind = GroupL2
 
     def dual_bound(self, predictions: Array) -> DualBound:
         """Lower bound of the optimum from predictions: the residual, moved and scaled into the dual feasible set.
@@ -248,10 +240,7 @@ class GatedRidgeProblem(GatedProblem):
     """
 
     penalty: Ridge
-
-    @staticmethod
-    def _penalty(beta: float, weights: Array) -> Ridge:
-        return Ridge(beta, weights)
+    _kind = Ridge
 
     def dual_bound(
         self, predictions: Array, square: Callable[[Array], float] | None = None, theta: Array | None = None

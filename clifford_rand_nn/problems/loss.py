@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.loss_functions import library, peak
+from clifford_rand_nn.problems.loss_functions import library
 
-_ROUNDING = 16.0  # roundings of the terms of the prox's equation, at which its residual is noise
+_ROUNDING = 16 * 2.0**-52  # of the terms of the prox's equation, at which its residual is noise
 # A stored dual point is clipped where it exceeds a bound by this share; its rows may miss sums of 0 by as much.
 _AT_BOUND = 1e-9
 _PROX_STEPS = 200  # of Newton's method or bisection; it needs 4 to 8
@@ -21,9 +21,10 @@ _PROX_STEPS = 200  # of Newton's method or bisection; it needs 4 to 8
 class Loss:
     r"""A convex loss :math:`\ell(f, y)\ge0`, f and y (n, C): value, gradient, conjugate, domain, curvature, targets.
 
-    Subclasses are frozen dataclasses whose fields are the parameters of the loss. The formulas take arrays of any
-    library with the array API, and return one of the shape of f unless said otherwise. Dual variables are
-    :math:`\theta=-\ell'(f)`, and the dual value of a row is minus the conjugate, :math:`-\ell^*(-\theta)`.
+    Subclasses are frozen dataclasses whose fields are the parameters of the loss. The formulas return an array of the
+    shape of f unless said otherwise; those up to `hessian_product` take tensors, too, for rows on a device. Dual
+    variables are :math:`\theta=-\ell'(f)`, and the dual value of a row is minus the conjugate,
+    :math:`-\ell^*(-\theta)`.
 
     Every formula keeps its relative accuracy for residuals and margins of any size; a test compares it with arithmetic
     of 50 digits. `Certificate.verify` uses `stated_value` and `stated_dual_value`, which check the domain besides.
@@ -76,63 +77,61 @@ class Loss:
         """Return bounds of theta: numbers, or arrays of the shape of y."""
         return -float("inf"), float("inf")
 
-    def prediction(self, theta: Any, y: Any) -> Any:
-        """Return f whose residual is theta, inside the domain; with entries that mix, one of them."""
-        raise NotImplementedError
-
     def curvature_at(self, theta: Any, y: Any) -> Any:
         """Return the second derivative where the residual is theta, inside the domain; one over the conjugate's."""
-        raise NotImplementedError
-
-    def third_derivative_at(self, theta: Any, y: Any) -> Any:
-        """Return the third derivative where the residual is theta; of smooth losses that leave-one-out expands."""
         raise NotImplementedError
 
     def hessian_product(self, theta: Any, y: Any, v: Any) -> Any:
         """Return the Hessian of every row where the residual is theta, times v (n, C)."""
         return self.curvature_at(theta, y) * v
 
-    def row_curvature_at(self, theta: Any, y: Any) -> Any:
-        """Return an upper bound (n, 1) of the eigenvalues of the Hessian of every row where the residual is theta."""
-        return library(theta).max(self.curvature_at(theta, y), axis=1, keepdims=True)
+    def prediction(self, theta: Array, y: Array) -> Array:
+        """Return f whose residual is theta, inside the domain; with entries that mix, one of them."""
+        raise NotImplementedError
 
-    def best_scale(self, theta: Any, y: Any, weights: Any, largest: float) -> float:
+    def third_derivative_at(self, theta: Array, y: Array) -> Array:
+        """Return the third derivative where the residual is theta; of smooth losses that leave-one-out expands."""
+        raise NotImplementedError
+
+    def row_curvature_at(self, theta: Array, y: Array) -> Array:
+        """Return an upper bound (n, 1) of the eigenvalues of the Hessian of every row where the residual is theta."""
+        return np.max(self.curvature_at(theta, y), axis=1, keepdims=True)
+
+    def best_scale(self, theta: Array, y: Array, weights: Any, largest: float) -> float:
         """Return a factor t in [0, largest] that makes the weighted dual value of t·theta large.
 
         It is 1, if allowed: theta is a residual, already the best of its ray near the optimum.
         """
         return min(1.0, largest)
 
-    def prox(self, v: Any, step: Any, y: Any) -> Any:
+    def prox(self, v: Array, step: Any, y: Array) -> Array:
         r"""Return the minimizer of :math:`\ell(f, y)+||f-v||^2/(2\,step)`, step (n, 1) or a number.
 
         Newton's method on :math:`f - v = step\,\theta(f)`, whose root lies between v and
         :math:`v + step\,\theta(v)`. It starts where the curvature is largest, from where steps are monotone; a step to
         an end of what is left of that bracket, or beyond, becomes a bisection.
         """
-        xp = library(v)
         far = v + step * self.residual(v, y)
-        low, high = xp.minimum(v, far), xp.maximum(v, far)
-        f = xp.minimum(xp.maximum(y if self.even else xp.zeros_like(v), low), high)
-        rounding = _ROUNDING * float(xp.finfo(v.dtype).eps)
+        low, high = np.minimum(v, far), np.maximum(v, far)
+        f: Array = np.clip(y if self.even else np.zeros_like(v), low, high)
         for _ in range(_PROX_STEPS):
             theta = self.residual(f, y)
             excess = f - v - step * theta
-            low, high = xp.where(excess <= 0, f, low), xp.where(excess >= 0, f, high)
+            low, high = np.where(excess <= 0, f, low), np.where(excess >= 0, f, high)
             new = f - excess / (1 + step * self.curvature_at(theta, y))
-            moves = xp.abs(excess) > rounding * (xp.abs(f) + xp.abs(v) + step * xp.abs(theta))
-            if not bool(xp.any(moves)):
+            moves = np.abs(excess) > _ROUNDING * (np.abs(f) + np.abs(v) + step * np.abs(theta))
+            if not moves.any():
                 break
-            f = xp.where(moves & ((new <= low) | (new >= high)), low + 0.5 * (high - low), new)
+            f = np.where(moves & ((new <= low) | (new >= high)), low + 0.5 * (high - low), new)
         return f
 
-    def balancing_step(self, theta: Any, y: Any, weights: Any, Q: Any, excess: Any) -> Any:
+    def balancing_step(self, theta: Array, y: Array, weights: Any, Q: Array, excess: Array) -> Array:
         """Return theta after a Newton step in biases Q that lessens Q^T theta; of losses whose entries mix."""
         raise NotImplementedError
 
-    def sizes(self, y: Any) -> Any:
+    def sizes(self, y: Array) -> Array:
         """Return the size (n, C) of the predictions that targets stand for: what θ is multiplied by in a dual value."""
-        return library(y).abs(y)
+        return np.abs(y)
 
     @property
     def has_bounded_curvature(self) -> bool:
@@ -144,14 +143,13 @@ class Loss:
         """Whether targets are real and may be divided by a unit, see `in_units`."""
         return self.labels is None and not self.is_log
 
-    def first_predictions(self, y: Any) -> Any:
+    def first_predictions(self, y: Array) -> Array:
         """Return predictions (n, C) near which the search for the best ones begins."""
-        return y if self.has_units else library(y).zeros_like(y)
+        return y if self.has_units else np.zeros_like(y)
 
-    def accepts(self, y: Any) -> bool:
+    def accepts(self, y: Array) -> bool:
         """Tell whether finite targets (n, C) are such as ``targets`` says."""
-        xp = library(y)
-        return self.labels is None or bool(xp.all((y == self.labels[0]) | (y == self.labels[1])))
+        return self.labels is None or bool(np.isin(y, self.labels).all())
 
     def of_classes(self, n_classes: int) -> "Loss":
         """Return the loss for so many classes."""
@@ -162,8 +160,9 @@ class Loss:
         raise NotImplementedError
 
     def in_units(self, unit: float) -> "Loss":
-        r"""Return the loss :math:`\ell(unit\,f, unit\,y)/unit^2` of real targets in another unit."""
-        return self
+        r"""Return the loss :math:`\ell(unit\,f, unit\,y)/unit^2` of real targets in another unit, as is its delta."""
+        kind: Any = type(self)
+        return kind(self.delta / unit) if hasattr(self, "delta") else self
 
     def cvxpy(self, cp: Any, f: Any, y: Array, weights: Array) -> Any:
         """Return the sum of the losses as an expression of the module ``cp``, times weights (n, C), equal in a row."""
@@ -210,7 +209,7 @@ class _Boxed(Loss):
         """Return theta·y - theta²/2."""
         return theta * (y - 0.5 * theta)
 
-    def prediction(self, theta: Any, y: Any) -> Any:
+    def prediction(self, theta: Array, y: Array) -> Array:
         """Return y - theta."""
         return y - theta
 
@@ -218,21 +217,20 @@ class _Boxed(Loss):
         """Return 1."""
         return library(theta).ones_like(theta)
 
-    def best_scale(self, theta: Any, y: Any, weights: Any, largest: float) -> float:
+    def best_scale(self, theta: Array, y: Array, weights: Any, largest: float) -> float:
         """Return the best factor in closed form, theta·y / (theta²/w), that leaves theta in a bounded box."""
-        xp = library(theta)
         if self.radius() < float("inf"):
-            size = peak(theta / weights)
+            size = float(np.abs(theta / weights).max(initial=0.0))
             largest = min(largest, self.radius() / size) if size > 0 else largest
-        square = float(xp.sum(theta * theta / weights))
-        return min(max(float(xp.sum(theta * y)) / square, 0.0), largest) if square > 0 else 0.0
+        square = float(np.sum(theta * theta / weights))
+        return min(max(float(np.sum(theta * y)) / square, 0.0), largest) if square > 0 else 0.0
 
-    def prox(self, v: Any, step: Any, y: Any) -> Any:
+    def prox(self, v: Array, step: Any, y: Array) -> Array:
         """Return the mean of v and y with weights 1 and step, or v moved by step times a residual at its bound."""
         theta = (y - v) / (1 + step)
         clipped = self.clipped(theta, y)
         mean = v / (1 + step) + y * (step / (1 + step))
-        return library(v).where(clipped == theta, mean, v + step * clipped)
+        return np.where(clipped == theta, mean, v + step * clipped)
 
 
 @dataclass(frozen=True)
@@ -281,10 +279,6 @@ class Huber(_Boxed):
     def domain(self, y: Any) -> tuple[Any, Any]:
         """Return the box of radius delta."""
         return -self.delta, self.delta
-
-    def in_units(self, unit: float) -> "Huber":
-        """Return the loss with delta in that unit."""
-        return Huber(self.delta / unit)
 
     def cvxpy(self, cp: Any, f: Any, y: Array, weights: Array) -> Any:
         """Half the sum of CVXPY's, which is r² inside."""

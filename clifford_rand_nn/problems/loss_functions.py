@@ -1,16 +1,18 @@
-"""Parts of losses, on arrays of any library: SciPy's functions for NumPy, the array API's for the others."""
+"""Parts of losses, on arrays of any library: SciPy's functions for NumPy, the array API's for rows on a device."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_factor, cho_solve
 from scipy.special import entr, expit
 from scipy.special import softmax as scipy_softmax
 
+from clifford_rand._typing import Array
 from clifford_rand.compiler.decorator import compiled
 
-_RIDGE = 450.0  # roundings of the largest diagonal entry, 1e-13 in double precision, so that a factorization succeeds
+_RIDGE = 450 * 2.0**-52  # of the largest diagonal entry, so that a factorization succeeds
+_LEAST = np.finfo(float).tiny
 
 
 def library(array: Any) -> Any:
@@ -79,41 +81,15 @@ def softmax(f: Any) -> Any:
     return e / xp.sum(e, axis=1, keepdims=True)
 
 
-def peak(array: Any) -> float:
-    """Return the largest absolute value, 0 of none."""
-    xp = library(array)
-    return float(xp.max(xp.abs(array))) if 0 not in array.shape else 0.0
-
-
-def solve(H: Any, b: Any) -> Any:
+def solve(H: Array, b: Array) -> Array:
     """Solve a symmetric positive semidefinite system, with a ridge at rounding level; the caller repeats the step."""
-    xp = library(H)
-    diagonal = xp.linalg.diagonal(H)
-    largest = float(xp.max(diagonal)) if diagonal.shape[0] else 0.0
+    largest = float(H.diagonal().max(initial=0.0))
     if not largest > 0:
-        return xp.zeros_like(b)  # nothing is free to move
-    eps = float(xp.finfo(H.dtype).eps)
-    ridged = H + _RIDGE * eps * max(largest, float(xp.finfo(H.dtype).smallest_normal)) * _eye(H)
-    return cho_solve(cho_factor(ridged), b) if xp is np else xp.linalg.solve(ridged, b)
-
-
-def lower_inverse(triangle: Any) -> Any:
-    """Return the inverse of a lower triangle."""
-    if isinstance(triangle, np.ndarray):
-        return solve_triangular(triangle, _eye(triangle), lower=True)
-    return library(triangle).linalg.inv(triangle)
-
-
-def _eye(H: Any) -> Any:
-    if isinstance(H, np.ndarray):
-        return np.eye(len(H), dtype=H.dtype)
-    from array_api_compat import device
-
-    return library(H).eye(H.shape[0], dtype=H.dtype, device=device(H))
+        return np.zeros_like(b)  # nothing is free to move
+    return np.asarray(cho_solve(cho_factor(H + _RIDGE * max(largest, _LEAST) * np.eye(len(H))), b))
 
 
 _ROWS = 128  # that are added up before they are added to the rest, so that rounding stays small
-_LEAST = np.finfo(float).tiny
 _HALF_ROOT = np.float64(0.5**0.5).view(np.int64)
 _LOG_2, _ROOT_2 = np.log(2.0), 2.0**0.5
 

@@ -20,7 +20,6 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.entropy import LogCosh, Logistic, Softmax
 from clifford_rand_nn.problems.loss import Huber, Loss, Squared, SquaredHinge
-from clifford_rand_nn.problems.loss_functions import library
 from clifford_rand_nn.problems.poisson_quantile import Poisson, Quantile
 
 LOSSES: dict[str, type[Loss]] = {
@@ -56,7 +55,21 @@ def normalized(sample_weight: Any, n: int, owner: str) -> Array | None:
     >>> normalized([1, 3], 2, "example").tolist(), normalized([7, 7], 2, "example")
     ([0.5, 1.5], None)
     """
-    return None if sample_weight is None else mean_one(check_weights(sample_weight, n, owner), owner)
+    if sample_weight is None:
+        return None
+    w = check_weights(sample_weight, n, owner)
+    low, high = float(w.min()), float(w.max())
+    if low == 0:
+        value = describe(f"{np.count_nonzero(w == 0)} zeros of {n} weights")
+        raise fail("sample_weight", owner, "> 0", value, "Leave rows of weight zero out.")
+    if low == high:
+        return None
+    omega = w / high  # first, so that the sum cannot overflow
+    omega = omega * (n / float(omega.sum()))
+    if omega.min() < np.finfo(np.float64).tiny:
+        value = describe(f"weights from {low:.1e} to {high:.1e}")
+        raise fail("sample_weight", owner, "of one order of magnitude or some", value, "Leave such rows out.")
+    return omega
 
 
 def split_weights(sample_weight: Any, n: int, owner: str) -> tuple[NDArray[np.bool_], Array | None, Array | None]:
@@ -74,24 +87,6 @@ def split_weights(sample_weight: Any, n: int, owner: str) -> tuple[NDArray[np.bo
     every = np.zeros(n)
     every[kept] = 1.0 if weights is None else weights
     return kept, weights, every
-
-
-def mean_one(w: Any, owner: str) -> Any:
-    """Do what `normalized` does to finite weights (n,) of any library."""
-    xp = library(w)
-    low, high = float(xp.min(w)), float(xp.max(w))
-    if low <= 0:
-        kind = "zeros" if low == 0 else "zeros or negative"
-        value = describe(f"{int(xp.count_nonzero(w <= 0))} {kind} of {w.shape[0]} weights")
-        raise fail("sample_weight", owner, "> 0", value, "Leave rows of weight zero out.")
-    if low == high:
-        return None
-    omega = w / high  # first, so that the sum cannot overflow
-    omega = omega * (w.shape[0] / float(xp.sum(omega)))
-    if float(xp.min(omega)) < float(xp.finfo(w.dtype).smallest_normal):
-        value = describe(f"weights from {low:.1e} to {high:.1e}")
-        raise fail("sample_weight", owner, "of one order of magnitude or some", value, "Leave such rows out.")
-    return omega
 
 
 def loss_names(task: str) -> tuple[str, ...]:
@@ -185,15 +180,14 @@ def labels_of(targets: Array) -> NDArray[np.intp]:
     return np.asarray(targets.argmax(axis=1), dtype=np.intp)
 
 
-def check_targets(loss: Loss, y: Any, n: int, owner: str) -> Any:
-    """Return real targets (n, C) from (n,) or (n, C), of any library."""
-    check_length(tuple(y.shape), n, "y", owner, "target")
+def check_targets(loss: Loss, y: Array, n: int, owner: str) -> Array:
+    """Return real targets (n, C) from (n,) or (n, C)."""
+    check_length(y.shape, n, "y", owner, "target")
     if y.ndim not in (1, 2) or 0 in y.shape:
-        raise fail("y", owner, f"of shape ({n},) or ({n}, C)", describe(f"shape {tuple(y.shape)}"))
+        raise fail("y", owner, f"of shape ({n},) or ({n}, C)", describe(f"shape {y.shape}"))
     y = y[:, None] if y.ndim == 1 else y
     if not loss.accepts(y):
-        xp = library(y)
-        said = f"shape {tuple(y.shape)}, values from {float(xp.min(y)):g} to {float(xp.max(y)):g}"
+        said = f"shape {y.shape}, values from {y.min():g} to {y.max():g}"
         raise fail("y", owner, f"{loss.targets} for loss={loss.name!r}", describe(said))
     return y
 

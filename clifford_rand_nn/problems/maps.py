@@ -17,7 +17,6 @@ from clifford_rand_nn.problems.coordinates import (
     row_tiles,
     unpenalized_basis,
 )
-from clifford_rand_nn.problems.loss_functions import cast, library, zeros
 from clifford_rand_nn.problems.penalties import GateMetric
 
 _POWER_STEPS = 30
@@ -55,16 +54,20 @@ class GatedMap:
     V is an orthonormal basis of the directions in which the (centered) rows vary, so that n < d and low rank cost less,
     and w evens out their variances. This changes no norm that is charged: the penalty knows w.
 
-    ``X`` (n, d): of the latter V is not held, and `rows` are sparse where X is taken column by column. ``patterns``
-    (n, P). ``bias``, ``fit_intercept``: whether gates have a bias and the output an intercept. ``basis`` (d, r): V.
-    ``weights`` (r,): w, from 1 for the largest variance upwards. ``Q`` (n, q): orthonormal basis of the unpenalized
-    columns.
+    ``X`` (n, d), or `CsrRows`. ``patterns`` (n, P). ``bias``, ``fit_intercept``: whether gates have a bias and the
+    output an intercept. ``rows`` (n, r): Y = X V diag(w); float32 if X is, unless n < d; CSR if V is not needed.
+    ``basis`` (d, r): V, which `CsrRows` do not hold. ``weights`` (r,): w, from 1 for the largest variance upwards.
+    ``Q`` (n, q): orthonormal basis of the unpenalized columns.
     """
 
+    rows: Any
+
     def __init__(self, X: Any, patterns: NDArray[np.bool_], bias: bool, fit_intercept: bool) -> None:
-        self.basis: Any
-        self.weights: Any
-        self.basis, self.weights = (X.basis, X.weights) if isinstance(X, CsrRows) else coordinates(X, bias)
+        self.basis: Array  # of CSR rows `CsrRows` knows it
+        if isinstance(X, CsrRows):
+            self.weights, self.rows = X.weights, X.rows
+        else:
+            self.basis, self.weights = coordinates(X, bias)
         self.mask = np.ascontiguousarray(patterns.T)
         self.patterns = self.mask.T
         self.bias = bias
@@ -72,9 +75,9 @@ class GatedMap:
         self._X = X
         # Fewer rows than columns make a small square of rows: it is kept in double precision.
         self.is_exact = X.dtype == np.float64 or len(X) < X.shape[1]
-        dtype = np.float64 if self.is_exact else np.float32
-        self.coordinates = X.rows if isinstance(X, CsrRows) else self._rotated(dtype)
-        self.single_rows: list[Any] = [] if self.is_exact else [self.coordinates]  # shared with restricted maps
+        if not isinstance(X, CsrRows):
+            self.rows = self._rotated(np.float64 if self.is_exact else np.float32)
+        self.single_rows: list[Any] = [] if self.is_exact else [self.rows]  # shared with restricted maps
         self.Q, self._pseudo_inverse = unpenalized_basis(self.mask, bias, fit_intercept)
         self._Q_single: tuple[Any, Any] | None = None  # with the Q that it was made from
 
@@ -86,22 +89,17 @@ class GatedMap:
     @property
     def n(self) -> int:
         """Number of rows."""
-        return int(self.coordinates.shape[0])
+        return int(self.rows.shape[0])
 
     @property
     def d(self) -> int:
         """Number of coordinates of a group, the rank of the (centered) data."""
-        return int(self.coordinates.shape[1])
+        return int(self.rows.shape[1])
 
     @property
     def n_patterns(self) -> int:
         """Number of gates P."""
         return int(self.patterns.shape[1])
-
-    @property
-    def rows(self) -> Any:
-        """Rotated and weighted rows Y = X V diag(w), (n, r); float32 if X is, unless n < d; CSR if V is not needed."""
-        return self.coordinates
 
     @property
     def unweighted(self) -> Any:
@@ -110,20 +108,19 @@ class GatedMap:
             return self._X.unweighted
         return np.asarray(self._X, dtype=np.float64) @ self.basis
 
-    def in_columns(self, U: Any) -> Any:
+    def in_columns(self, U: Array) -> Array:
         """Return the weights u = V diag(w) U for the columns of X, outputs first: (r, P, C) to (C, P, d)."""
         if isinstance(self._X, CsrRows):
             r, P, C = U.shape
-            coef = self.basis.columns((self.weights[:, None, None] * U).reshape(r, P * C))
+            coef = self._X.in_columns((self.weights[:, None, None] * U).reshape(r, P * C))
             return np.ascontiguousarray(coef.reshape(-1, P, C).transpose(2, 1, 0))
-        frame = (self.basis * self.weights).T
-        return library(U).stack([U[:, :, c].T @ frame for c in range(U.shape[2])])
+        return np.ascontiguousarray(U.transpose(2, 1, 0) @ (self.basis * self.weights).T)
 
     def in_coordinates(self, coef: Array) -> Array:
         """Return U (r, P, C) of weights (C, P, d), of their part in the span of the rows."""
         if isinstance(self._X, CsrRows):
             C, P, d = coef.shape
-            coordinates = self.basis.coordinates(coef.transpose(2, 1, 0).reshape(d, P * C))
+            coordinates = self._X.in_coordinates(coef.transpose(2, 1, 0).reshape(d, P * C))
             return np.asarray(coordinates.reshape(-1, P, C) / self.weights[:, None, None])
         return np.asarray(np.einsum("dr,cpd->rpc", self.basis / self.weights, coef, optimize=True))
 
@@ -132,7 +129,7 @@ class GatedMap:
         if U.dtype == np.float32:
             return masked_product(self._rows_single(), self.mask, U)
         if self.is_exact:
-            return masked_product(self.coordinates, self.mask, U)
+            return masked_product(self.rows, self.mask, U)
         return masked_product(self._X, self.mask, np.tensordot(self.basis * self.weights, U, 1))
 
     def gated_adjoint(self, R: NDArray[Any]) -> NDArray[Any]:
@@ -140,24 +137,20 @@ class GatedMap:
         if R.dtype == np.float32:
             return masked_transpose(self._rows_single(), self.mask, R)
         if self.is_exact:
-            return masked_transpose(self.coordinates, self.mask, R)
+            return masked_transpose(self.rows, self.mask, R)
         return np.tensordot((self.basis * self.weights).T, masked_transpose(self._X, self.mask, R), 1)
 
-    def zeros(self, *shape: int) -> Any:
-        """Return zeros in double precision, where the data are."""
-        return zeros(self.Q, shape, self.Q.dtype)
-
-    def remove_unpenalized(self, R: Any) -> Any:
+    def remove_unpenalized(self, R: NDArray[Any]) -> NDArray[Any]:
         """Return M R: what no bias and no intercept can explain."""
         Q = self._Q(R.dtype)
-        return R - Q @ (Q.T @ R)
+        return np.asarray(R - Q @ (Q.T @ R))
 
-    def forward(self, U: Any, c: Any) -> Any:
+    def forward(self, U: NDArray[Any], c: Array) -> NDArray[Any]:
         """Predictions (n, C) of U (d, P, C) and c (q, C), in the precision of U."""
         f, Q = self.gated(U), self._Q(U.dtype)
-        return f + Q @ (self.sigma * cast(c, U.dtype) - Q.T @ f)
+        return np.asarray(f + Q @ (self.sigma * c.astype(U.dtype, copy=False) - Q.T @ f))
 
-    def adjoint(self, R: Any) -> tuple[Any, Any]:
+    def adjoint(self, R: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Adjoint of `forward`: R (n, C) to the shapes of U and c, in the precision of R."""
         Q = self._Q(R.dtype)
         QR = Q.T @ R
@@ -187,49 +180,48 @@ class GatedMap:
         """Return the map of some of the gates, with the coordinates, the unpenalized columns and the biases of all."""
         return _RestrictedMap(self, gates)
 
-    def biases(self, U: Any, c: Any) -> tuple[Any, Any]:
+    def biases(self, U: Array, c: Array) -> tuple[Array, Array]:
         """Gate biases (P, C) and intercept (C,) that give the predictions of (U, c): those of least norm."""
         return self.biases_in(self.sigma * c - self.Q.T @ self.gated(U))
 
-    def biases_in(self, free: Any) -> tuple[Any, Any]:
+    def biases_in(self, free: Array) -> tuple[Array, Array]:
         """Gate biases (P, C) and intercept (C,) of least norm that predict Q ``free``, for ``free`` (q, C)."""
-        b = self._pseudo_inverse @ free
-        P = self.n_patterns if self.bias else 0
-        gate = b[:P, :] if self.bias else self.zeros(self.n_patterns, free.shape[1])
-        return gate, (b[P, :] if self.fit_intercept else self.zeros(free.shape[1]))
+        b, C = self._pseudo_inverse @ free, free.shape[1]
+        gate = b[: len(b) - self.fit_intercept] if self.bias else np.zeros((self.n_patterns, C))
+        return gate, (b[-1] if self.fit_intercept else np.zeros(C))
 
     def unpenalized(self, U: Array, gate_bias: Array, intercept: Array) -> Array:
         """Inverse of `biases`: the c (q, C) of U with the given biases."""
         free = self.patterns @ gate_bias + intercept if self.bias else np.broadcast_to(intercept, (self.n, U.shape[2]))
         return np.asarray(self.Q.T @ (self.gated(U) + free) / self.sigma)
 
-    def _rotated(self, dtype: Any) -> Any:
+    def _rotated(self, dtype: Any) -> NDArray[Any]:
         """Rows of X in the coordinates, made in double precision and rounded to ``dtype``."""
         frame = self.basis * self.weights
-        Y = zeros(self._X, (self._X.shape[0], frame.shape[1]), dtype)
-        for tile in row_tiles(int(Y.shape[0])):
-            Y[tile, :] = cast(cast(self._X[tile, :], frame.dtype) @ frame, dtype)
+        Y = np.empty((len(self._X), frame.shape[1]), dtype)
+        for tile in row_tiles(len(Y)):
+            Y[tile] = self._X[tile] @ frame
         return Y
 
     def _rows_single(self) -> Any:
         if not self.single_rows:
-            self.single_rows.append(self.coordinates.astype(np.float32))
+            self.single_rows.append(self.rows.astype(np.float32))
         return self.single_rows[0]
 
     def _Q(self, dtype: Any) -> Any:
         if dtype == self.Q.dtype:
             return self.Q
         if self._Q_single is None or self._Q_single[0] is not self.Q:
-            self._Q_single = self.Q, cast(self.Q, dtype)
+            self._Q_single = self.Q, self.Q.astype(dtype)
         return self._Q_single[1]
 
     def _norm(self, metric: GateMetric | None = None) -> float:
         """Estimate ||MF||, or ||MFA^-1/2|| in a metric, by power iteration from a fixed vector; 1 for a zero map."""
         part = self._sample() if metric is not None else self._sample().some_gates()
-        v: Any = np.random.default_rng(0).standard_normal((part.n, 1)).astype(part.coordinates.dtype)
+        v: Any = np.random.default_rng(0).standard_normal((part.n, 1)).astype(part.rows.dtype)
         v = part.remove_unpenalized(v)
         size = 0.0
-        few = metric is not None or part.coordinates.size * part.n_patterns > _MANY
+        few = metric is not None or part.rows.size * part.n_patterns > _MANY
         for _ in range(_FEW_POWER_STEPS if few else _POWER_STEPS):
             length = np.linalg.norm(v)
             if length == 0:
@@ -238,7 +230,7 @@ class GatedMap:
             v = part.remove_unpenalized(part.gated(G if metric is None else metric.solve(G)))
             size = float(np.linalg.norm(v))
         # M F = 0, where biases explain everything, comes out as rounding of F F^T, whose norm is at most P |Y|^2.
-        entries = part.coordinates.data if issparse(part.coordinates) else part.coordinates
+        entries = part.rows.data if issparse(part.rows) else part.rows
         negligible = size <= np.finfo(v.dtype).eps * part.n_patterns * np.linalg.norm(entries) ** 2
         share = part.n * part.n_patterns / max(1, self.n * self.n_patterns)
         return 1.0 if negligible else float(np.sqrt(_POWER_SAFETY * size / share))
@@ -256,12 +248,12 @@ class GatedMap:
     def _sample(self) -> "GatedMap":
         """Map of some of the rows of large data, else this one."""
         size = max(_SAMPLE, _SAMPLE_SHARE * self.Q.shape[1])
-        if self.coordinates.size * self.n_patterns <= _LARGE or 2 * size > self.n:
+        if self.rows.size * self.n_patterns <= _LARGE or 2 * size > self.n:
             return self
         rows = np.sort(np.random.default_rng(0).choice(self.n, size, replace=False))
         part = copy(self)
-        part.coordinates, part.mask, part.is_exact = self.coordinates[rows], self.mask[:, rows], True
-        part.single_rows = [part.coordinates] if part.coordinates.dtype == np.float32 else []
+        part.rows, part.mask, part.is_exact = self.rows[rows], self.mask[:, rows], True
+        part.single_rows = [part.rows] if part.rows.dtype == np.float32 else []
         part.Q = np.linalg.qr(self.Q[rows])[0]  # what they span, and more where they are dependent
         return part
 

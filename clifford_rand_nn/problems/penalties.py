@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.loss_functions import library, peak
 
 _PROX_STEPS = 50
 _NOTHING = 1e-120  # of the size of the coordinates: a radius below it takes nothing off, and its square is not held
@@ -43,7 +42,7 @@ class GroupL2:
 
     def value(self, U: Any) -> float:
         r"""Return :math:`\beta\sum_i||w\circ U_i||_F`."""
-        return self.beta * float(library(U).sum(self.norms(U)))
+        return self.beta * float(self.norms(U).sum())
 
     def prox(self, U: NDArray[Any], step: float, out: NDArray[Any] | None = None) -> NDArray[Any]:
         r"""Return the minimizer of :math:`\frac12||V-U||^2 + \beta\,step\sum_i||w\circ V_i||_F` over V.
@@ -87,7 +86,7 @@ class GroupL2:
 
     def dual_norm(self, G: Any) -> float:
         r"""Return :math:`\max_i||G_i/w||_F`; the dual constraint is ``dual_norm <= beta``."""
-        return float(peak(self.level_weights**-2.0 @ self._squares(G)) ** 0.5)
+        return float((self.level_weights**-2.0 @ self._squares(G)).max(initial=0.0) ** 0.5)
 
     def _squares(self, U: NDArray[Any]) -> Array:
         """Sum of squares over each level's coordinates and all outputs, (levels, P)."""

@@ -9,7 +9,7 @@ from scipy.special import logit, wrightomega
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.loss import Loss
-from clifford_rand_nn.problems.loss_functions import complement_entropy, entropy, library, sigmoid, softplus
+from clifford_rand_nn.problems.loss_functions import complement_entropy, entropy, sigmoid, softplus
 
 # Below the first, |d| or |r|, series replace differences that cancel: the omitted terms are less than rounding.
 _NEAR = 0.1
@@ -42,29 +42,28 @@ class Poisson(Loss):
 
     def value(self, f: Any, y: Any) -> Any:
         """Return y (e^d - 1 - d), d = f - log y, and e^f where y = 0; exact also where d is small."""
-        xp, zero, d = library(f), library(f).zeros_like(f), _difference(f, y)
-        near = xp.abs(d) < _NEAR
-        s = xp.where(near, d, zero)
+        d = _difference(f, y)
+        near = np.abs(d) < _NEAR
+        s = np.where(near, d, 0.0)
         with np.errstate(over="ignore"):  # a mean beyond float64 costs infinity
-            far = xp.exp(f) - y - y * xp.where(y > 0, d, zero)
-        return xp.where(near, y * (s * s * _series(s, _EXPONENTIAL)), far)
+            far = np.exp(f) - y - y * np.where(y > 0, d, 0.0)
+        return np.where(near, y * (s * s * _series(s, _EXPONENTIAL)), far)
 
     def residual(self, f: Any, y: Any) -> Any:
         """Return y - exp(f)."""
-        xp, d = library(f), _difference(f, y)
-        near = xp.abs(d) < 1
+        d = _difference(f, y)
+        near = np.abs(d) < 1
         with np.errstate(over="ignore"):
-            return xp.where(near, -y * xp.expm1(xp.where(near, d, xp.zeros_like(d))), y - xp.exp(f))
+            return np.where(near, -y * np.expm1(np.where(near, d, 0.0)), y - np.exp(f))
 
     def dual_value(self, theta: Any, y: Any) -> Any:
         """Return θ log y - y ((1-r) log(1-r) + r), r = θ/y, and a - a log a, a = -θ, where y = 0."""
-        xp, some = library(theta), y > 0
-        count = xp.where(some, y, xp.ones_like(y))
-        near = some & (xp.abs(theta) < _NEAR * count)
-        r = xp.where(near, theta, xp.zeros_like(theta)) / count
-        a = y - theta
-        own = xp.where(near, y * (r * r * _series(r, _ENTROPY)), theta - entropy(a) - a * xp.log(count))
-        return xp.where(some, theta * xp.log(count) - own, a + entropy(a))
+        some, a = y > 0, y - theta
+        count = np.where(some, y, 1.0)
+        near = some & (np.abs(theta) < _NEAR * count)
+        r = np.where(near, theta, 0.0) / count
+        own = np.where(near, y * (r * r * _series(r, _ENTROPY)), theta - entropy(a) - a * np.log(count))
+        return np.where(some, theta * np.log(count) - own, a + entropy(a))
 
     def domain(self, y: Any) -> tuple[Any, Any]:
         """Return the bound that the mean y - theta is ≥ 0."""
@@ -72,11 +71,10 @@ class Poisson(Loss):
 
     def prediction(self, theta: Any, y: Any) -> Any:
         """Return log(y - theta)."""
-        xp = library(theta)
-        near = xp.abs(theta) < 0.5 * y
-        count = xp.where(near, y, xp.ones_like(y))
-        far = xp.log(xp.where(near, count, y - theta))
-        return xp.where(near, far + xp.log1p(-xp.where(near, theta, xp.zeros_like(theta)) / count), far)
+        near = np.abs(theta) < 0.5 * y
+        count = np.where(near, y, 1.0)
+        far = np.log(np.where(near, count, y - theta))
+        return np.where(near, far + np.log1p(-np.where(near, theta, 0.0) / count), far)
 
     def curvature_at(self, theta: Any, y: Any) -> Any:
         """Return the mean y - theta."""
@@ -94,17 +92,15 @@ class Poisson(Loss):
 
     def sizes(self, y: Any) -> Any:
         """Return 1 + |log y|, and 1 where y = 0."""
-        xp = library(y)
-        return 1 + xp.abs(xp.log(xp.where(y > 0, y, xp.ones_like(y))))
+        return 1 + np.abs(np.log(np.where(y > 0, y, 1.0)))
 
     def first_predictions(self, y: Any) -> Any:
         """Return the logarithm of the mean; of targets that are all 0, whose best mean is 0, a number far below."""
-        xp = library(y)
-        return xp.zeros_like(y) + xp.log(xp.clip(xp.mean(y, axis=0, keepdims=True), _LEAST_MEAN, None))
+        return np.zeros_like(y) + np.log(np.maximum(y.mean(axis=0), _LEAST_MEAN))
 
     def accepts(self, y: Any) -> bool:
         """Check signs."""
-        return bool(library(y).all(y >= 0))
+        return bool((y >= 0).all())
 
     def cvxpy(self, cp: Any, f: Any, y: Array, weights: Array) -> Any:
         """Return the weighted sum."""
@@ -113,9 +109,7 @@ class Poisson(Loss):
 
 def _difference(f: Any, y: Any) -> Any:
     """Return f - log y, and infinity where y = 0."""
-    xp = library(f)
-    some = y > 0
-    return xp.where(some, f - xp.log(xp.where(some, y, xp.ones_like(y))), xp.zeros_like(f) + float("inf"))
+    return np.where(y > 0, f - np.log(np.where(y > 0, y, 1.0)), np.inf)
 
 
 def _series(x: Any, coefficients: tuple[float, ...]) -> Any:
@@ -161,11 +155,10 @@ class Quantile(Loss):
 
     def residual(self, f: Any, y: Any) -> Any:
         """Return τ, τ - 1, or 0 where f = y."""
-        return library(f).where(f == y, library(f).zeros_like(f), self._end(y - f))
+        return np.where(f == y, 0.0, self._end(y - f))
 
-    def _end(self, r: Any) -> Any:
-        zero = library(r).zeros_like(r)
-        return library(r).where(r > 0, zero + self.quantile, zero + (self.quantile - 1))
+    def _end(self, r: Array) -> Array:
+        return np.where(r > 0, self.quantile, self.quantile - 1)
 
     def dual_value(self, theta: Any, y: Any) -> Any:
         """Return θ·y."""
@@ -181,13 +174,12 @@ class Quantile(Loss):
 
     def curvature_at(self, theta: Any, y: Any) -> Any:
         """Return infinity: inside the domain predictions stay at y."""
-        return library(theta).zeros_like(theta) + float("inf")
+        return np.full_like(theta, np.inf)
 
     def prox(self, v: Any, step: Any, y: Any) -> Any:
         """Return v moved towards y, by step times the end of the domain at most."""
         low, high = self.domain(y)
-        xp = library(v)
-        return v + xp.minimum(xp.maximum(y - v, step * low), step * high)
+        return v + np.clip(y - v, step * low, step * high)
 
     def cvxpy(self, cp: Any, f: Any, y: Array, weights: Array) -> Any:
         """Return the weighted sum."""

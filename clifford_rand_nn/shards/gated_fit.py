@@ -227,8 +227,8 @@ class _PlainMap(GatedMap):
         self.__dict__.update(shared)
         d = source.basis.shape[0]
         self.basis, self.weights = np.eye(d), np.ones(d)
-        self.coordinates = self._rotated(np.float64 if self.is_exact else np.float32)
-        self.single_rows = [] if self.is_exact else [self.coordinates]
+        self.rows = self._rotated(np.float64 if self.is_exact else np.float32)
+        self.single_rows = [] if self.is_exact else [self.rows]
 
 
 def _warm(problem: ShardedProblem, limits: Limits, null: Point) -> tuple[Point, bool]:

@@ -10,7 +10,6 @@ from clifford_rand._checks import describe, fail
 from clifford_rand.errors import require
 from clifford_rand_nn.cost import Estimate, memory_limit
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReLUProblem, GatedRidgeProblem, Point
-from clifford_rand_nn.problems.loss_functions import peak
 from clifford_rand_nn.solvers.base import Limits, Result, Status, is_stuck, with_status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
@@ -260,7 +259,7 @@ def _is_rounding(problem: GatedTask) -> bool:
     datafit, softness = problem.datafit, 1.0
     if datafit.loss.even and not datafit.loss.is_quadratic:
         null = problem.null_predictions
-        softness = max(peak(datafit.y - null) / (peak(datafit.residual(null)) or 1.0), 1.0)
+        softness = max(np.abs(datafit.y - null).max() / (np.abs(datafit.residual(null)).max() or 1.0), 1.0)
     return bool(largest * np.finfo(np.float64).eps > _SOUND * problem.n * problem.beta * softness)
 
 

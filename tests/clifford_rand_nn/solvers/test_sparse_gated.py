@@ -99,11 +99,11 @@ def test_problems_are_those_of_dense_rows(kind, bias, loss, way, monkeypatch):
 
 def test_a_basis_of_the_span_is_orthonormal_and_reproduces_the_rows():
     rows = CsrRows(X)
-    V = rows.basis.columns(np.eye(rows.unweighted.shape[1]))
+    V = rows.in_columns(np.eye(rows.unweighted.shape[1]))
     assert V.shape == (90, np.linalg.matrix_rank(DENSE))
     np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-11)
     np.testing.assert_allclose(rows.unweighted @ V.T, DENSE, atol=1e-11)
-    np.testing.assert_allclose(rows.basis.coordinates(DENSE.T).T, rows.unweighted, atol=1e-11)
+    np.testing.assert_allclose(rows.in_coordinates(DENSE.T).T, rows.unweighted, atol=1e-11)
 
 
 MODELS = {
