@@ -1,7 +1,7 @@
-"""Pricers: their protocol, the checks of their arguments, and pricing over a list or dictionary by blocks."""
+"""Pricers: their base, the checks of their arguments, and pricing over a list or dictionary by blocks."""
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,20 +26,25 @@ class Priced(NamedTuple):
     neurons: Neurons
 
 
-class Pricer(Protocol):
-    """A family of atoms, neurons of norm 1, that can be searched for the best ones."""
+class Pricer:
+    """A family of atoms, neurons of norm 1 on rows X (n, d), that can be searched for the best ones.
+
+    ``bias``: whether neurons have a free offset. ``scope``: what the supremum is taken over, in words.
+    """
+
+    X: Array
+    bias: bool = False
+    scope: str
 
     @property
     def n_atoms(self) -> int:
-        """Number of atoms, patterns or columns that are compared."""
+        """Number of atoms, patterns or columns that are compared: here the patterns of rows in general position."""
+        return count_patterns(self.X.shape[0], self.X.shape[1], self.bias)
 
-    @property
-    def scope(self) -> str:
-        """What the supremum is taken over, in words."""
-
-    @property
+    @cached_property
     def reach(self) -> Array:
         """Sizes (n,) of what is added up for an atom on each row, by which a supremum loses digits."""
+        return reach_of_rows(self.X, self.bias)
 
     def price(
         self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf
@@ -49,6 +54,10 @@ class Pricer(Protocol):
         A long search ends early, with an upper bound of the supremum, if ``late`` says so; for an atom above ``enough``
         it need not be tight.
         """
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.scope})"
 
 
 def check_price(theta: ArrayLike, most: int, n: int, owner: str) -> Array:
@@ -66,23 +75,6 @@ def reach_of_rows(X: Array, bias: bool) -> Array:
     """Return the sizes (n,) of what a neuron of norm 1 adds up on rows X (n, d), with an offset if its plane is met."""
     lengths = np.linalg.norm(X, axis=1)
     return np.asarray(lengths + lengths.max(initial=0.0) if bias else lengths)
-
-
-class AllNeurons:
-    """Base of pricers over all neurons of rows X (n, d), which have a free offset with ``bias``."""
-
-    X: Array
-    bias: bool = False
-
-    @property
-    def n_atoms(self) -> int:
-        """Number of activation patterns of rows in general position."""
-        return count_patterns(self.X.shape[0], self.X.shape[1], self.bias)
-
-    @cached_property
-    def reach(self) -> Array:
-        """Sizes (n,) of what is added up for a neuron on each row."""
-        return reach_of_rows(self.X, self.bias)
 
 
 def unbalanced(theta: Array) -> bool:
@@ -110,19 +102,7 @@ _BLOCK_BYTES = 32 * 2**20  # of columns held at a time: more is no faster
 _KEPT_BYTES = 64 * 2**20  # of neurons; to make 26,000 planes in R^2 takes three times as long as to price them
 
 
-@runtime_checkable
-class Blocks(Protocol):
-    """A dictionary whose neurons come in blocks, as `CrossProductDictionary`."""
-
-    @property
-    def n_columns(self) -> int:
-        """At most that many neurons in all."""
-
-    def blocks(self, size: int) -> Iterator[Neurons]:
-        """Return the neurons, at most ``size`` at a time."""
-
-
-class BlockPricer:
+class BlockPricer(Pricer):
     r"""The largest :math:`||K_j^T\theta||_2` over the columns of a dictionary, for every d and C.
 
     Memory is that of one block of columns; the neurons themselves are kept for the next call where they are few.
@@ -137,34 +117,24 @@ class BlockPricer:
     (4.0, [[1.0]], [-1.0])
     """
 
-    def __init__(self, X: ArrayLike, atoms: Neurons | Blocks, scope: str | None = None) -> None:
+    bias = True
+
+    def __init__(self, X: ArrayLike, atoms: Any, scope: str | None = None) -> None:
         owner = "BlockPricer"
         data = as_rows(X, owner)
-        if not isinstance(atoms, Neurons | Blocks):
+        if not isinstance(atoms, Neurons) and not hasattr(atoms, "blocks"):
             raise fail("atoms", owner, "Neurons or a dictionary with n_columns and blocks", atoms)
         if isinstance(atoms, Neurons) and atoms.d != data.shape[1]:
             raise fail("atoms", owner, f"neurons in R^{data.shape[1]}, as the rows of X", describe(f"d = {atoms.d}"))
-        self.X, self.atoms, self._scope = data, atoms, scope
+        self.X, self.atoms = data, atoms
+        what = "given neurons" if isinstance(atoms, Neurons) else "columns of the dictionary"
+        self.scope = scope or f"over the {self.n_atoms:,} {what}"
         self._kept: list[Neurons] | None = None
 
     @property
     def n_atoms(self) -> int:
         """Number of columns, dependent and repeated ones included."""
-        return len(self.atoms) if isinstance(self.atoms, Neurons) else self.atoms.n_columns
-
-    @cached_property
-    def reach(self) -> Array:
-        """Sizes (n,) of what is added up for a neuron on each row."""
-        return reach_of_rows(self.X, True)
-
-    @property
-    def scope(self) -> str:
-        """In words."""
-        if self._scope is not None:
-            return self._scope
-        if isinstance(self.atoms, Neurons):
-            return f"over the {self.n_atoms:,} given neurons"
-        return f"over the {self.n_atoms:,} columns of the dictionary"
+        return len(self.atoms) if isinstance(self.atoms, Neurons) else int(self.atoms.n_columns)
 
     def price(
         self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf
@@ -197,6 +167,3 @@ class BlockPricer:
         if self._kept is None and self.n_atoms * (2 * d + 1) * 8 <= _KEPT_BYTES:
             self._kept = list(self.atoms.blocks(size))
         yield from self.atoms.blocks(size) if self._kept is None else self._kept
-
-    def __repr__(self) -> str:
-        return f"BlockPricer({self.scope})"

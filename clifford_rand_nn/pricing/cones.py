@@ -10,7 +10,7 @@ from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.gates.hyperplanes import checked_patterns
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.base import Priced, best_of, check_price, nothing, reach_of_rows, unbalanced
+from clifford_rand_nn.pricing.base import Priced, Pricer, best_of, check_price, nothing, reach_of_rows, unbalanced
 from clifford_rand_nn.pricing.cone_best import Cones, best_vertex
 from clifford_rand_nn.pricing.outputs import Answers, climbed, longest_outputs, relaxed_lengths
 
@@ -26,7 +26,7 @@ class _LateError(Exception):
     """The time is over."""
 
 
-class ConePricer:
+class ConePricer(Pricer):
     r"""The largest :math:`||\Theta^TD(Xv+b1)||_2` over given patterns D, columns of (n, P) bool, with v in their cones.
 
     The cone is :math:`(2D-I)(Xv+b1)\ge0`, with :math:`||v||_p\le1`. For one output and p = 2 it is the length of the
@@ -54,7 +54,7 @@ class ConePricer:
         check_choice(p, "p", owner, (1, 2))
         check_choice(bias, "bias", owner, (True, False))
         self.X, self.p, self.bias = data, p, bias
-        self._n_patterns, self._scope = int(D.shape[1]), scope
+        self._n_patterns, self.scope = int(D.shape[1]), scope or f"over the {D.shape[1]:,} given patterns"
         # with an offset the place of the origin is free, and the mean costs no digits
         centered = np.ascontiguousarray(data - data.mean(axis=0)) if bias else data
         self._cones = Cones(centered, np.ascontiguousarray(D[:, D.any(axis=0)].T), bias)  # all off has the value 0
@@ -68,11 +68,6 @@ class ConePricer:
     def reach(self) -> Array:
         """Sizes (n,) of what is added up for a neuron on each row."""
         return reach_of_rows(self._cones.data, self.bias)
-
-    @property
-    def scope(self) -> str:
-        """In words."""
-        return self._scope or f"over the {self.n_atoms:,} given patterns"
 
     def price(
         self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf

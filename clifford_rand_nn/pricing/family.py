@@ -33,7 +33,7 @@ from clifford_rand_nn.gates.enumeration import count_patterns, enumerate_gates
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.gates.subsets import about
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.base import AllNeurons, BlockPricer, Priced, Pricer, check_price, nothing
+from clifford_rand_nn.pricing.base import BlockPricer, Priced, Pricer, check_price, nothing
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.simplices import MAX_D, SimplexPricer
 from clifford_rand_nn.pricing.sweep import SweepPricer
@@ -99,7 +99,7 @@ def lifted_rows(X: Array, bias: bool) -> Array:
     return np.column_stack([X - center, np.full(len(X), radius)]) * 2**0.5
 
 
-class MomentPricer(AllNeurons):
+class MomentPricer(Pricer):
     r"""Upper bounds of :math:`||\Theta^T(Xu)_+||_2` over all neurons of rows X (n, d), from given multipliers.
 
     For several outputs the bounds of each are squared and added up. For p = 1 the ball holds the neurons.
@@ -111,6 +111,8 @@ class MomentPricer(AllNeurons):
     >>> round(MomentPricer(X, known).price(np.array([1.0, 1.0]), 1).size, 6)  # √2 is the largest value
     1.414214
     """
+
+    scope = "global: all neurons, bounded by their second moments"
 
     def __init__(self, X: ArrayLike, multipliers: Multipliers, bias: bool = False) -> None:
         self.X, self.bias = as_rows(X, "MomentPricer"), bias
@@ -126,11 +128,6 @@ class MomentPricer(AllNeurons):
     def reach(self) -> Array:
         """Sizes (n,) of what is added up for a neuron on each row."""
         return np.asarray(np.linalg.norm(self.rows, axis=1))
-
-    @property
-    def scope(self) -> str:
-        """In words."""
-        return "global: all neurons, bounded by their second moments"
 
     def price(
         self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf
@@ -150,9 +147,6 @@ class MomentPricer(AllNeurons):
         up, down = np.where(on, sizes, 0.0), np.where(on, 0.0, sizes)
         matrix = unit.T @ ((up * w / 4 - down * squares / 2)[:, None] * unit)
         return Quadratic(float((up / w).sum()) / 4, (self.rows.T @ own - unit.T @ (down * slopes)) / 2, matrix)
-
-    def __repr__(self) -> str:
-        return f"MomentPricer({self.scope})"
 
 
 # the members of each kind of family

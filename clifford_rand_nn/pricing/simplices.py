@@ -28,7 +28,7 @@ from clifford_rand._checks import as_rows, check_choice, check_integer, check_po
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.base import AllNeurons, Priced, best_of, check_price
+from clifford_rand_nn.pricing.base import Priced, Pricer, best_of, check_price
 from clifford_rand_nn.pricing.cone_best import least_norm
 
 MAX_D = 10  # 2^d orthants to begin with
@@ -85,7 +85,7 @@ class SimplicialCones(NamedTuple):
 Trees = tuple[NDArray[np.intp], SimplicialCones]  # splits and leaves, see `SimplexPricer.witness`
 
 
-class SimplexPricer(AllNeurons):
+class SimplexPricer(Pricer):
     r"""The largest :math:`||\Theta^T(Xu)_+||_2` over all :math:`||u||_p\le1` for rows X (n, d), by branch and bound.
 
     No patterns are listed. The search ends at the relative width ``tol`` or after ``max_splits`` splits of cones, and
@@ -100,6 +100,8 @@ class SimplexPricer(AllNeurons):
     (3.162278, [[-0.316, 0.949, 0.0]])
     """
 
+    scope = "global: all neurons, by branch and bound"
+
     def __init__(self, X: ArrayLike, p: int = 2, tol: float = 1e-8, max_splits: int = 300_000) -> None:
         owner = "SimplexPricer"
         data = as_rows(X, owner)
@@ -109,11 +111,6 @@ class SimplexPricer(AllNeurons):
         check_choice(p, "p", owner, (1, 2))
         self.X, self.p, self.tol = data, p, check_positive(tol, "tol", owner)
         self.max_splits = check_integer(max_splits, "max_splits", owner, low=0)
-
-    @property
-    def scope(self) -> str:
-        """In words."""
-        return "global: all neurons, by branch and bound"
 
     def price(
         self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf

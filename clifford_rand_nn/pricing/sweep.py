@@ -16,7 +16,8 @@ from clifford_rand._checks import as_real, check_choice, describe, fail
 from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.base import AllNeurons, Priced, best_of, check_price, nothing, unbalanced
+from clifford_rand_nn.pricing.base import Priced, Pricer, best_of, check_price, nothing, unbalanced
+from clifford_rand_nn.problems.coordinates import row_tiles
 
 _LEAST_PIVOTS = 64  # of a thread
 _KEPT_BYTES = 64 * 2**20  # of orders, which do not depend on the dual point: n ≤ 5792
@@ -139,7 +140,7 @@ def _within(w: Array, first: Array, second: Array) -> NDArray[np.int64]:
     return np.where(inside, 1, np.where((left <= 0) & (right <= 0) & (middle < 1), -1, 0))
 
 
-class SweepPricer(AllNeurons):
+class SweepPricer(Pricer):
     r"""The largest :math:`||\sum_i\theta_i(x_i\cdot v+b)_+||_2` over all neurons with :math:`||v||_p = 1`, for d ≤ 2.
 
     With a free offset the value is piecewise linear in b, so the best hyperplane passes through a row: in two
@@ -164,15 +165,11 @@ class SweepPricer(AllNeurons):
         check_choice(p, "p", owner, (1, 2))
         check_choice(bias, "bias", owner, (True, False))
         self.X, self.p, self.bias = data, p, bias
+        self.scope = f"global: all {self.n_atoms:,} patterns"
         # a power of two keeps the squares of stationary points away from the ends of the float format
         self._scaled = np.ldexp(data, -int(np.frexp(np.abs(data).max())[1]))
         self._pivots = self._scaled if bias else np.zeros((1, data.shape[1]))
         self._order: NDArray[Any] | None = None
-
-    @property
-    def scope(self) -> str:
-        """In words."""
-        return f"global: all {self.n_atoms:,} patterns"
 
     def price(
         self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf
@@ -197,17 +194,13 @@ class SweepPricer(AllNeurons):
     def _plane(self, theta: Array) -> Turned:
         n, m = len(self.X), len(self._pivots)
         step = max(1, _CHUNK_BYTES // (8 * _FLOATS * n))
-
-        def chunks(part: slice) -> list[slice]:
-            return [slice(i, min(i + step, part.stop)) for i in range(part.start, part.stop, step)]
-
         if self._order is None and 2 * n * m <= _KEPT_BYTES and n <= 2**16:
-            edges = [edge_order(self._scaled, self._pivots[part]) for part in chunks(slice(0, m))]
+            edges = [edge_order(self._scaled, self._pivots[part]) for part in row_tiles(m, step)]
             self._order = np.concatenate(edges)
         candidates = Turned(np.zeros((m, SLOTS)), np.zeros((m, SLOTS, 2)), np.full((m, SLOTS), n, dtype=np.int64))
 
         def work(pivots: slice) -> None:
-            for part in chunks(pivots):
+            for part in row_tiles(pivots.stop, step, pivots.start):
                 order = edge_order(self._scaled, self._pivots[part]) if self._order is None else self._order[part]
                 turned = turn(self._scaled, self._pivots[part], theta, order, self.p)
                 for whole, piece in zip(candidates, turned, strict=True):
