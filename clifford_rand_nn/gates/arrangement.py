@@ -138,7 +138,10 @@ def half_of_the_chambers(Z: Array, error: Array, late: Callable[[], bool] | None
     if n <= R:
         U, singular, Vt = np.linalg.svd(Z, full_matrices=False)
         if singular[-1] > _WELL_CONDITIONED:
-            return _unit((Vt.T / singular) @ (U.T @ _signs(n)))
+            codes = 2 * np.arange(2 ** (n - 1))  # bit i is the sign of row i; that of the first is 1
+            signs = 1.0 - 2 * ((codes >> np.arange(n)[:, None]) & 1)
+            W = (Vt.T / singular) @ (U.T @ signs)
+            return np.asarray(W / np.linalg.norm(W, axis=0))
     return _chambers(_faces(Z, error, late), late)
 
 
@@ -253,13 +256,3 @@ def _words(on: NDArray[np.bool_]) -> NDArray[np.uint64]:
     padded = np.zeros((on.shape[1], -(-len(bits) // 8) * 8), dtype=np.uint8)
     padded[:, : len(bits)] = bits.T
     return padded.view(np.uint64)
-
-
-def _signs(n: int) -> Array:
-    """Return all the columns (n, 2^(n-1)) of signs whose first is 1."""
-    code = np.arange(2 ** (n - 1))
-    return np.concatenate([np.ones((1, code.size)), 1.0 - 2 * ((code >> np.arange(n - 1)[:, None]) & 1)])
-
-
-def _unit(W: Array) -> Array:
-    return np.asarray(W / np.linalg.norm(W, axis=0))

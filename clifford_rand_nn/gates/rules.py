@@ -39,8 +39,7 @@ RowRule = Callable[[Array, int, int, bool, np.random.Generator], Planes]
 
 def uniform_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Generator) -> Planes:
     """Every subset of k rows alike (Algorithms 2 and 4 of the paper)."""
-    rows = np.array([rng.choice(len(data), size=k, replace=False) for _ in range(m)], dtype=np.intp)
-    return _products(data, rows.reshape(m, k), bias)
+    return _drawn(data, k, m, bias, rng)
 
 
 def leverage_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Generator) -> Planes:
@@ -54,10 +53,7 @@ def leverage_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Genera
     scores = leverage_scores(data, bias=bias)
     if np.count_nonzero(scores) < k:
         return _none(data, k)
-    # P(j) ∝ ℓ_j, without replacement
-    share = scores / scores.sum()
-    rows = np.array([rng.choice(len(data), size=k, replace=False, p=share) for _ in range(m)], dtype=np.intp)
-    return _products(data, rows.reshape(m, k), bias)
+    return _drawn(data, k, m, bias, rng, scores / scores.sum())  # P(j) ∝ ℓ_j
 
 
 def volume_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Generator) -> Planes:
@@ -72,7 +68,8 @@ def volume_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Generato
     lifted = np.hstack([rows, np.ones((len(rows), 1))]) if bias else rows
     if np.linalg.matrix_rank(lifted) < k:
         return _none(data, k)
-    return _products(data, volume_sample(rows, k, size=m, rng=rng, bias=bias).astype(np.intp), bias)
+    subsets = volume_sample(rows, k, size=m, rng=rng, bias=bias).astype(np.intp)
+    return Planes(*_independent(data, subsets, bias)[:2])
 
 
 def simplex_rows(data: Array, k: int, m: int, bias: bool, rng: np.random.Generator) -> Planes:
@@ -133,9 +130,10 @@ def _none(data: Array, k: int) -> Planes:
     return Planes(np.zeros((0, k), dtype=np.intp), np.zeros((0, data.shape[1])))
 
 
-def _products(data: Array, rows: NDArray[np.intp], bias: bool) -> Planes:
-    spanning, normals, _ = _independent(data, rows, bias)
-    return Planes(spanning, normals)
+def _drawn(data: Array, k: int, m: int, bias: bool, rng: np.random.Generator, share: Array | None = None) -> Planes:
+    """Planes through m draws of k rows without replacement, of shares (n,) or alike."""
+    rows = np.array([rng.choice(len(data), size=k, replace=False, p=share) for _ in range(m)], dtype=np.intp)
+    return Planes(*_independent(data, rows.reshape(m, k), bias)[:2])
 
 
 def _independent(data: Array, rows: NDArray[np.intp], bias: bool) -> tuple[NDArray[np.intp], Array, NDArray[np.intp]]:

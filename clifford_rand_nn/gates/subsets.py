@@ -146,15 +146,16 @@ def draw_subsets(
     drawn = np.zeros((0, k), dtype=np.int64)
     spanning, late = drawn, False
     for _ in range(_ROUNDS):
+        size = wanted - len(spanning) + 8
         if few:
             new = rng.permutation(subsets_of_ranks(n_rows, k, 0, total + int(bias and family == "mixed")))
-        elif graded:
-            axes = not len(drawn) and 2 * d <= wanted
-            new = _graded_mixed(n, d, k, most_data, wanted - len(spanning) + 8, rng, axes)
-        elif most_data == k:
-            new = random_subsets(n_rows, k, wanted - len(spanning) + 8, rng)
+        elif graded or most_data < k:
+            new = _random_mixed((n, d, k), most_data, size, rng, graded)
+            if graded and not len(drawn) and 2 * d <= wanted and k < d:
+                alone = n + np.array([np.delete(np.arange(d), i) for i in range(d)], dtype=np.int64)
+                new = np.concatenate([alone, new])[:size]
         else:
-            new = _random_mixed(n, d, k, most_data, wanted - len(spanning) + 8, rng)
+            new = random_subsets(n_rows, k, size, rng)
         together, first = np.unique(np.concatenate([drawn, new]), axis=0, return_index=True)
         new = new[np.sort(first[first >= len(drawn)]) - len(drawn)]
         drawn = together
@@ -184,30 +185,18 @@ def _starts(n: int) -> list[int]:
     return [cut for cut in cuts if cut < n]
 
 
-def _graded_mixed(
-    n: int, d: int, k: int, most_data: int, m: int, rng: np.random.Generator, axes: bool
+def _random_mixed(
+    sizes: tuple[int, int, int], most_data: int, m: int, rng: np.random.Generator, graded: bool
 ) -> NDArray[np.int64]:
-    """Return m k-subsets of n rows and d basis vectors, a share 2^-i with i rows; the ``axes`` first, without any."""
-    counts = np.arange(max(1, k - d), min(n, most_data) + 1)
+    """Return m k-subsets of n rows and d basis vectors, at most ``most_data`` of data: uniform, or 2^-i with i rows."""
+    n, d, k = sizes
+    counts = np.arange(max(int(graded), k - d), min(n, most_data) + 1)
     shares = 0.5**counts
-    subsets = _mixed(n, d, k, rng.choice(counts, m, p=shares / shares.sum()), rng)
-    if axes and k < d:
-        alone = n + np.array([np.delete(np.arange(d), i) for i in range(d)], dtype=np.int64)
-        subsets = np.concatenate([alone, subsets])[:m]
-    return subsets
-
-
-def _random_mixed(n: int, d: int, k: int, most_data: int, m: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return m uniform k-subsets of n rows of data and d basis vectors, of which at most ``most_data`` are data."""
-    counts = np.arange(max(0, k - d), min(n, most_data) + 1)
-    logs = [math.log(math.comb(n, int(i)) * math.comb(d, k - int(i))) for i in counts]
-    shares = np.exp(np.array(logs) - max(logs))
-    return _mixed(n, d, k, rng.choice(counts, m, p=shares / shares.sum()), rng)
-
-
-def _mixed(n: int, d: int, k: int, of_data: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return uniform k-subsets with so many rows of data in each, and else basis vectors."""
-    subsets = np.zeros((len(of_data), k), dtype=np.int64)
+    if not graded:
+        logs = [math.log(math.comb(n, int(i)) * math.comb(d, k - int(i))) for i in counts]
+        shares = np.exp(np.array(logs) - max(logs))
+    of_data = rng.choice(counts, m, p=shares / shares.sum())
+    subsets = np.zeros((m, k), dtype=np.int64)
     for i in np.unique(of_data):
         (place,) = np.nonzero(of_data == i)
         subsets[place, :i] = random_subsets(n, i, len(place), rng)
