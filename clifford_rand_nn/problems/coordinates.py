@@ -1,6 +1,5 @@
 """Coordinates of the rows of a gated map, dense or CSR, its masked products, and a basis of what no penalty touches."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -99,11 +98,9 @@ def _active(U: NDArray[Any]) -> NDArray[np.intp] | None:
     return np.flatnonzero(~idle) if 4 * np.count_nonzero(idle) >= idle.size else None
 
 
-def _tiles(rows: slice, width: int) -> Iterator[slice]:
+def _tiles(rows: slice, width: int) -> list[slice]:
     """Cut rows into tiles of about `_ENTRIES` entries of a product with ``width`` columns."""
-    size = max(_ROWS, _ENTRIES // max(1, width))
-    for start in range(rows.start, rows.stop, size):
-        yield slice(start, min(start + size, rows.stop))
+    return row_tiles(rows.stop, max(_ROWS, _ENTRIES // max(1, width)), rows.start)
 
 
 def _least(X: Any, width: int) -> int:
@@ -111,9 +108,9 @@ def _least(X: Any, width: int) -> int:
     return -(-_THREADED // max(1, _per_row(X) * width))
 
 
-def row_tiles(n: int, size: int = _TILE) -> list[slice]:
-    """Cut n rows into tiles, which are worked on one at a time."""
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+def row_tiles(n: int, size: int = _TILE, first: int = 0) -> list[slice]:
+    """Cut n rows, or those from ``first`` on, into tiles, which are worked on one at a time."""
+    return [slice(start, min(start + size, n)) for start in range(first, n, size)]
 
 
 def coordinates(X: NDArray[Any], centered: bool) -> tuple[Array, Array]:
@@ -141,7 +138,7 @@ def coordinates(X: NDArray[Any], centered: bool) -> tuple[Array, Array]:
             gram += rows.T @ rows
     variance, vectors = np.linalg.eigh(gram)
     top = max(float(variance[-1]), 0.0)
-    first = np.count_nonzero(variance <= max(n, d) * _EPS * top)
+    first = int(np.count_nonzero(variance <= max(n, d) * _EPS * top))
     basis = vectors if frame is None else frame @ vectors
     if first:
         idle, along = basis[:, :first], np.zeros(first)
@@ -223,7 +220,7 @@ def same_problem_rows(X: Any, other: Any) -> bool:
     if X is other:
         return True
     if isinstance(X, CsrRows) and isinstance(other, CsrRows):
-        return X.shape == other.shape and (X.X - other.X).count_nonzero() == 0
+        return bool(X.shape == other.shape and (X.X - other.X).count_nonzero() == 0)
     return not isinstance(X, CsrRows) and not isinstance(other, CsrRows) and np.array_equal(X, other)
 
 
@@ -254,7 +251,7 @@ class CsrRows:
         self.dtype, self.shape = self.X.dtype, self.X.shape
         n, d = self.shape
         if n >= d or n > MOST:
-            squares = np.bincount(self.X.indices, self.X.data**2, minlength=d)
+            squares: Array = np.bincount(self.X.indices, self.X.data**2, minlength=d)
             self.weights = even_weights(squares, float(squares.max(initial=0.0)))
             self.rows = self.X.copy()
             self.rows.data *= self.weights[self.rows.indices]

@@ -170,7 +170,7 @@ class Softmax(Loss):
     def row_curvature_at(self, theta: Array, y: Array) -> Array:
         """Return twice the largest p(1 - p) of a row: no row of diag(p) - ppᵀ has a larger sum of absolute values."""
         size = np.abs(theta)  # p, or 1 - p of the true class
-        return 2 * np.max(size * (1 - size), axis=1, keepdims=True)
+        return np.asarray(2 * np.max(size * (1 - size), axis=1, keepdims=True))
 
     def accepts(self, y: Array) -> bool:
         """Check labels and columns."""

@@ -95,7 +95,7 @@ class Loss:
 
     def row_curvature_at(self, theta: Array, y: Array) -> Array:
         """Return an upper bound (n, 1) of the eigenvalues of the Hessian of every row where the residual is theta."""
-        return np.max(self.curvature_at(theta, y), axis=1, keepdims=True)
+        return np.asarray(np.max(self.curvature_at(theta, y), axis=1, keepdims=True))
 
     def best_scale(self, theta: Array, y: Array, weights: Any, largest: float) -> float:
         """Return a factor t in [0, largest] that makes the weighted dual value of t·theta large.
@@ -230,7 +230,7 @@ class _Boxed(Loss):
         theta = (y - v) / (1 + step)
         clipped = self.clipped(theta, y)
         mean = v / (1 + step) + y * (step / (1 + step))
-        return np.where(clipped == theta, mean, v + step * clipped)
+        return np.asarray(np.where(clipped == theta, mean, v + step * clipped))
 
 
 @dataclass(frozen=True)

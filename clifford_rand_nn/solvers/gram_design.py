@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._threads import cpu_count, for_each_part, sum_of_parts
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.coordinates import dense_coordinates
+from clifford_rand_nn.problems.coordinates import dense_coordinates, row_tiles
 from clifford_rand_nn.problems.gated import GatedProblem, Point
 
 _TILE = 512  # rows at a time: some 2 MB of 850 columns in single precision; from 128 to 1024 the time is the same
@@ -68,7 +68,7 @@ class GatedDesign:
         f, times = np.empty((self.n, x.shape[1])), self._times(x, np.float64)
 
         def work(rows: slice) -> None:
-            for tile in _cut(rows, _TILE):
+            for tile in row_tiles(rows.stop, _TILE, rows.start):
                 f[tile] = times(tile)
 
         for_each_part(work, self.n, least=self._least(), step=_TILE)
@@ -171,7 +171,7 @@ class GatedDesign:
         """Sum new arrays over tiles of rows, in an order that their number alone decides."""
 
         def term(rows: slice) -> NDArray[Any]:
-            first, *following = _cut(rows, tile)
+            first, *following = row_tiles(rows.stop, tile, rows.start)
             total: NDArray[Any] = part(first)
             for sums in following:
                 total += part(sums)
@@ -193,7 +193,7 @@ class GatedDesign:
         whole = np.empty((self.n, self.N + self.q), dtype)
 
         def work(rows: slice) -> None:
-            for tile in _cut(rows, _TILE):
+            for tile in row_tiles(rows.stop, _TILE, rows.start):
                 whole[tile] = self._made(tile)
 
         for_each_part(work, self.n, least=self._least(), step=_TILE)
@@ -205,7 +205,3 @@ class GatedDesign:
         F -= Q @ self._explained
         F[:, self._noise] = 0.0
         return np.concatenate([F, Q], axis=1)
-
-
-def _cut(rows: slice, size: int) -> list[slice]:
-    return [slice(start, min(start + size, rows.stop)) for start in range(rows.start, rows.stop, size)]
