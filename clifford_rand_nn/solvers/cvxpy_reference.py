@@ -70,8 +70,9 @@ def _intercept(used: bool, C: int) -> Any:
     return cp.Variable((1, C)) if used else cp.Constant(np.zeros((1, C)))
 
 
-def _stated(loss: Any, penalty: Any, constraints: list[Any]) -> cp.Problem:
-    return cp.Problem(cp.Minimize(loss if penalty is None else loss + penalty), constraints)
+def _some(columns: Array) -> Array:
+    """Return columns (n, N), or one of zeros if there are none: CVXPY has no variables without entries."""
+    return columns.astype(float) if columns.shape[1] else np.zeros((len(columns), 1))
 
 
 def _norms(blocks: list[Any], p: int) -> Any:
@@ -101,22 +102,19 @@ def _values(U: list[Any], b: list[Any], size: float, unit: float) -> tuple[Array
 
 def _gated(problem: GatedProblem) -> Program:
     D, C, n = problem.map.patterns, problem.outputs, problem.n
-    X = as_array(problem.X)
-    P, d = D.shape[1], X.shape[1]
+    X, P, on = as_array(problem.X), D.shape[1], _some(D)
     size, unit = units_of(X, problem.datafit)
     t = _intercept(problem.map.fit_intercept, C)
     f = cp.Variable((n, C))
-    U, b, seen = _units_of(X / size, P, C, problem.map.bias) if P else ([], [], [])
-    inside = np.ones((n, 1)) @ t
-    if P:
-        inside = inside + _summed(D.astype(float), seen)
+    U, b, seen = _units_of(X / size, on.shape[1], C, problem.map.bias)
     ridge = isinstance(problem, GatedRidgeProblem)
     weight = problem.beta * (n / size**2 if ridge else n / (size * unit))
-    penalty = None if not P else weight * (0.5 * cp.sum_squares(cp.vstack(U)) if ridge else _norms(U, 2))
-    stated = _stated(weighted_loss(problem.datafit, f, unit), penalty, [f == inside])
+    penalty = weight * (0.5 * cp.sum_squares(cp.vstack(U)) if ridge else _norms(U, 2))
+    total = cp.Minimize(weighted_loss(problem.datafit, f, unit) + penalty)
+    stated = cp.Problem(total, [f == np.ones((n, 1)) @ t + _summed(on, seen)])
 
     def read() -> tuple[float, DualBound, Any, Array]:
-        coef, gate = _values(U, b, size, unit) if P else (np.zeros((C, 0, d)), np.zeros((C, 0)))
+        coef, gate = (values[:, :P] for values in _values(U, b, size, unit))
         coefficients = Coefficients(coef, gate, unit * t.value[0])
         fitted = np.tile(coefficients.intercept, (n, 1))
         for i in range(P):
@@ -130,29 +128,23 @@ def _gated(problem: GatedProblem) -> Program:
 
 def _relu(problem: ConvexReLUProblem) -> Program:
     D, C, n = problem.patterns, problem.outputs, problem.n
-    P = D.shape[1]
+    P, on = D.shape[1], _some(D)
     size, unit = units_of(problem.X, problem.datafit)
     t = _intercept(problem.fit_intercept, C)
     f = cp.Variable((n, C))
-    inside, constraints, penalty = np.ones((n, 1)) @ t, [], None
-    halves: list[tuple[list[Any], list[Any]]] = []
-    if P:
-        signs = np.where(D, 1.0, -1.0)
-        for sign in (1.0, -1.0):
-            U, b, seen = _units_of(problem.X / size, P, C, problem.bias)
-            halves.append((U, b))
-            constraints += [cp.multiply(signs, z) >= 0 for z in seen]
-            inside = inside + sign * _summed(D.astype(float), seen)
-            half = n * problem.beta / (size * unit) * _norms(U, problem.p)
-            penalty = half if penalty is None else penalty + half
-    stated = _stated(weighted_loss(problem.datafit, f, unit), penalty, [*constraints, f == inside])
+    inside, constraints, halves = np.ones((n, 1)) @ t, [], []
+    total = weighted_loss(problem.datafit, f, unit)
+    for sign in (1.0, -1.0):
+        U, b, seen = _units_of(problem.X / size, on.shape[1], C, problem.bias)
+        halves.append((U, b))
+        constraints += [cp.multiply(2 * on - 1, z) >= 0 for z in seen]
+        inside = inside + sign * _summed(on, seen)
+        total = total + n * problem.beta / (size * unit) * _norms(U, problem.p)
+    stated = cp.Problem(cp.Minimize(total), [*constraints, f == inside])
 
     def read() -> tuple[float, DualBound, Any, Array]:
-        coefficients = problem.start()._replace(intercept=unit * t.value[0])
-        if P:
-            (plus, b_plus), (minus, b_minus) = (_values(U, b, size, unit) for U, b in halves)
-            coefficients = ReLUCoefficients(plus, minus, b_plus, b_minus, coefficients.intercept)
-        coefficients = problem.feasible(coefficients)
+        (plus, b_plus), (minus, b_minus) = ([part[:, :P] for part in _values(U, b, size, unit)] for U, b in halves)
+        coefficients = problem.feasible(ReLUCoefficients(plus, minus, b_plus, b_minus, unit * t.value[0]))
         fitted = problem.network_predictions(coefficients)
         return problem.objective(coefficients, fitted), problem.dual_bound(fitted), coefficients, fitted
 
@@ -160,18 +152,17 @@ def _relu(problem: ConvexReLUProblem) -> Program:
 
 
 def _lasso(problem: LassoProblem) -> Program:
-    n, N, C = problem.n, problem.K.shape[1], problem.outputs
+    n, C, K = problem.n, problem.outputs, _some(problem.K)
     size, unit = units_of(problem.K, problem.datafit)
     t = _intercept(problem.fit_intercept, C)
     f = cp.Variable((n, C))
-    Z = cp.Variable((N, C)) if N else None
-    inside = np.ones((n, 1)) @ t if Z is None else (problem.K / size) @ Z + np.ones((n, 1)) @ t
-    weight = n * problem.beta / (size * unit)
-    penalty = None if Z is None else weight * (cp.norm1(Z) if C == 1 else cp.sum(cp.norm(Z, 2, axis=1)))
-    stated = _stated(weighted_loss(problem.datafit, f, unit), penalty, [f == inside])
+    Z = cp.Variable((K.shape[1], C))
+    penalty = n * problem.beta / (size * unit) * (cp.norm1(Z) if C == 1 else cp.sum(cp.norm(Z, 2, axis=1)))
+    total = cp.Minimize(weighted_loss(problem.datafit, f, unit) + penalty)
+    stated = cp.Problem(total, [f == (K / size) @ Z + np.ones((n, 1)) @ t])
 
     def read() -> tuple[float, DualBound, Any, Array]:
-        values = np.zeros((0, C)) if Z is None else Z.value * (unit / size)
+        values = Z.value[: problem.K.shape[1]] * (unit / size)
         norms = np.linalg.norm(values, axis=1)
         (used,) = np.nonzero(norms > _KEPT * norms.max(initial=0.0))
         weights = Weights(used, values[used], unit * t.value[0])
@@ -193,13 +184,6 @@ class CvxpyReference(Limits):
     solver's own tolerances are its own, pass them in ``options``. CLARABEL, SCS and OSQP keep to ``max_iter`` and
     ``max_time``; the callback is called at the end. ``max_memory``: no solver can be held to one. Raises ArgumentError:
     the solver is not installed, or does not keep to a limit that was given.
-
-    Examples
-    --------
-    >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
-    >>> problem = GatedReLUProblem(X, y, X >= 0, beta=0.01)
-    >>> CvxpyReference().solve(problem).status
-    <Status.OPTIMAL: 'optimal'>
     """
 
     solver: str = "CLARABEL"  # any solver that CVXPY has installed; CLARABEL comes with it
