@@ -13,9 +13,8 @@ from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, activa
 from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.pricing.gate_candidates import GatePrices, climbed, price_gates, removal_costs
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem
-from clifford_rand_nn.solvers.base import Result, Status, explain
+from clifford_rand_nn.solvers.base import SOONEST, Result, Status, explain
 from clifford_rand_nn.solvers.dispatch import GATED_SOLVERS
-from clifford_rand_nn.solvers.gate_working_set import GateSolver
 from clifford_rand_nn.solvers.stopping import BestIterate, as_interrupted, raise_held
 
 _NEW_SHARE = 0.5  # of the gates: added in an iteration; on text embeddings smaller shares were no better for the time
@@ -178,13 +177,13 @@ class RefinementSettings:
 
 @dataclass(frozen=True)
 class GateExchange:
-    """The steps of a refinement, with settings that are sized; ``solver`` is for the problems of the iterations."""
+    """The steps of a refinement, with settings that are sized; ``solver``, `Limits`, is for problems of iterations."""
 
     X: Array
     y: Any
     beta: float
     settings: RefinementSettings
-    solver: GateSolver
+    solver: Any
     rng: np.random.Generator
     ends: float | None
 
@@ -263,10 +262,9 @@ class GateExchange:
 
     def _solved(self, gates: Gates, patterns: NDArray[np.bool_], start: Coefficients | None) -> _Model:
         problem, solver = self._problem(patterns), self.solver
-        if self.ends is not None and "max_time" in getattr(solver, "__dataclass_fields__", ()):
-            left = max(self.ends - time.perf_counter(), np.finfo(np.float64).eps)
-            solver = replace(solver, max_time=left)  # type: ignore[type-var]
-        result = solver.solve(problem, None if start is None else problem.point(start))
+        if self.ends is not None:
+            solver = replace(solver, max_time=max(self.ends - time.perf_counter(), SOONEST))
+        result: Result[Coefficients] = solver.solve(problem, None if start is None else problem.point(start))
         if result.interrupted and start is not None:  # an unfinished iteration; the model before it is better
             raise KeyboardInterrupt
         return _Model(gates, problem, result)

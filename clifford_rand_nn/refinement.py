@@ -19,7 +19,6 @@ from clifford_rand_nn.problems.duality import relative_gap
 from clifford_rand_nn.problems.lasso import Weights
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.dispatch import gated_solver
-from clifford_rand_nn.solvers.gate_working_set import GateSolver
 from clifford_rand_nn.solvers.lasso_interior_point import purify
 from clifford_rand_nn.solvers.stopping import handed_over
 
@@ -100,7 +99,7 @@ show_options(refine_gates, RefinementSettings)
 
 @handed_over
 def refined_gates(
-    X: ArrayLike, y: ArrayLike, gates: Any, beta: float, settings: RefinementSettings, solver: GateSolver
+    X: ArrayLike, y: ArrayLike, gates: Any, beta: float, settings: RefinementSettings, solver: Any
 ) -> Refinement:
     """Return what `refine_gates` does, by any solver of gated problems."""
     data = np.ascontiguousarray(as_rows(X, _OWNER))  # the same sums whatever the layout was

@@ -168,16 +168,8 @@ def _exact(
     problem.datafit = centered.datafit
     top = problem.beta_max()
     betas = settings.grid(top, "lasso_path")
-    exact = homotopy(
-        problem.K,
-        problem.datafit.y,
-        fit_intercept=dictionary.bias,
-        beta_min=float(betas[-1]),
-        sample_weight=problem.datafit.sample_weight,
-        max_iter=limits.max_iter,
-        max_time=limits.max_time,
-        callback=limits.callback,
-    )
+    own = {"max_iter": limits.max_iter, "max_time": limits.max_time, "callback": limits.callback}
+    exact = homotopy(problem, float(betas[-1]), **own)
     top = max(top, float(exact.betas[0]))  # the two differ by rounding, and nothing is active at the larger
     betas = settings.grid(top, "lasso_path")
     results: list[Result[Weights]] = []

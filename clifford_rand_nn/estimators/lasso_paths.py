@@ -133,15 +133,8 @@ def on_exact_path(model: Any, task: Any, problem: LassoProblem) -> Result[Weight
         rule = "'homotopy' only for loss='squared' and one output"
         value = describe(f"loss={problem.loss!r}, {problem.outputs} outputs")
         raise fail("solver", type(model).__name__, rule, value, "Use solver='auto'.")
-    path = homotopy(
-        problem.K,
-        problem.datafit.y,
-        beta_min=model.beta_,
-        max_iter=model.max_iter or MAX_BREAKPOINTS,
-        max_time=Limits(max_time=model.max_time).after(task.seconds).max_time,
-        fit_intercept=problem.fit_intercept,
-        sample_weight=problem.datafit.sample_weight,
-    )
+    max_time = Limits(max_time=model.max_time).after(task.seconds).max_time
+    path = homotopy(problem, model.beta_, max_iter=model.max_iter or MAX_BREAKPOINTS, max_time=max_time)
     return solution_at(path, problem, model._tolerance())
 
 

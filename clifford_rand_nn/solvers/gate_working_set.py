@@ -2,12 +2,11 @@
 
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import check_integer, fail
+from clifford_rand._checks import check_integer
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedReLUProblem, Point
@@ -22,17 +21,6 @@ _FIRST_SHARE = 0.02  # of all gates, if that is more
 _VIOLATED = 1e-12  # of the bound: a gate that is above it by less is so by rounding
 
 
-class GateSolver(Protocol):
-    """A solver of gated problems: a dataclass with a field ``tol``, which is replaced from round to round."""
-
-    @property
-    def tol(self) -> float:
-        """Relative duality gap to reach."""
-
-    def solve(self, problem: GatedReLUProblem, start: Point | None = None) -> Result[Coefficients]:
-        """Minimize the problem, taking its unpenalized columns from ``problem.map.Q``."""
-
-
 @dataclass(frozen=True)
 class GateWorkingSet(Limits):
     r"""Solve `GatedReLUProblem` on a growing set of gates, until the gap over all gates is small.
@@ -42,12 +30,8 @@ class GateWorkingSet(Limits):
     :math:`n\beta`, at most as many as the set has. Scaled to feasibility for all gates, the dual point bounds the
     problem over all gates. A restricted problem is solved to a tenth of the gap so far, from the last solution.
 
-    ``inner``: solves the restricted problems: `Fista`, or any other dataclass with ``tol`` and
-    ``solve(problem, start)`` that takes the unpenalized columns from ``problem.map.Q``. Its own ``tol`` is replaced,
-    and so are its ``max_iter``, ``max_time`` and ``max_memory``, by what is left of them, if it has these fields.
-    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`: the gap is over all gates,
-    iterations are those of the inner solver in all rounds, and there is a `HistoryRow` for each round. Raises
-    ArgumentError: ``inner`` is not such a solver, or another argument breaks its rule.
+    ``inner``: solves the restricted problems, to tolerances and within limits of the rounds. The gap is over all gates,
+    iterations are those of the inner solver in all rounds, and there is a `HistoryRow` for each round.
 
     References
     ----------
@@ -64,15 +48,11 @@ class GateWorkingSet(Limits):
     (<Status.OPTIMAL: 'optimal'>, (1, 200, 2))
     """
 
-    inner: GateSolver = field(default_factory=Fista)
+    inner: Fista = field(default_factory=Fista)
     max_rounds: int = 100
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        fields, solve = getattr(self.inner, "__dataclass_fields__", ()), getattr(self.inner, "solve", None)
-        if "tol" not in fields or not callable(solve):
-            rule = "a solver such as Fista(): a dataclass with a field tol and a method solve(problem, start)"
-            raise fail("inner", "GateWorkingSet", rule, self.inner)
         check_integer(self.max_rounds, "max_rounds", "GateWorkingSet")
 
     @handed_over
@@ -84,7 +64,7 @@ class GateWorkingSet(Limits):
         self.admit_memory(needed, f"{problem.map.n_patterns} gates", "Take fewer gates.")
         with watch:
             self._rounds(problem, problem.null_point() if start is None else start, watch)
-        return watch.result(f"working_set:{type(self.inner).__name__.lower()}", watch.point)
+        return watch.result("working_set:fista", watch.point)
 
     def _rounds(self, problem: GatedReLUProblem, z: Point, watch: Watch[Coefficients]) -> None:
         f = problem.predictions(z)
@@ -99,10 +79,15 @@ class GateWorkingSet(Limits):
             if rounds == 1 or gates.size < np.count_nonzero(chosen):
                 gates = np.flatnonzero(chosen)
                 small = restricted(problem, gates)
-            needed = getattr(type(self.inner), "memory", lambda problem: 0.0)(small)
-            if self.max_memory is not None and needed > self.max_memory:
+            if self.max_memory is not None and Fista.memory(small) > self.max_memory:
                 return watch.stop(Status.MAX_MEMORY)
-            inner = self._inner(max(_LAST * self.tol, _SHARE * watch.gap), watch)
+            inner = replace(
+                self.inner,
+                tol=max(_LAST * self.tol, _SHARE * watch.gap),
+                max_iter=min(self.inner.max_iter, self.max_iter - watch.n_iter),
+                max_time=self.after(watch.seconds).max_time,
+                max_memory=self.max_memory,
+            )
             taken = coefficients._replace(coef=np.ascontiguousarray(coefficients.coef[:, gates]))
             inner_result = inner.solve(small, small.point(taken))
             steps += inner_result.n_iter
@@ -118,13 +103,6 @@ class GateWorkingSet(Limits):
             elif watch.status is None and not above.any() and inner_result.relative_gap <= _LAST * self.tol < watch.gap:
                 watch.stop(Status.STALLED, "rounding leaves no gate to add, try a larger tol")
         return None
-
-    def _inner(self, tol: float, watch: Watch[Coefficients]) -> GateSolver:
-        fields = getattr(self.inner, "__dataclass_fields__", ())
-        left = self.after(watch.seconds)
-        changes: dict[str, Any] = {"tol": tol, "max_time": left.max_time, "max_memory": self.max_memory}
-        changes["max_iter"] = min(getattr(self.inner, "max_iter", self.max_iter), self.max_iter - watch.n_iter)
-        return replace(self.inner, **{name: value for name, value in changes.items() if name in fields})  # type: ignore[type-var]
 
 
 def restricted(problem: GatedReLUProblem, gates: NDArray[np.intp]) -> GatedReLUProblem:

@@ -34,25 +34,21 @@ class LassoPath:
     Weights and intercept are linear in β between two breakpoints, and constant above the first.
 
     ``betas`` (B,): breakpoints, falling; the first is the least β without a column, the last the end of what was
-    computed. ``l1_norms`` (B,): :math:`||z||_1`, the derivative of the optimal value by β. ``columns``, ``values``
-    (M,): breakpoint k uses ``columns[starts[k]:starts[k + 1]]`` with these values.
+    computed. ``columns``, ``values`` (M,): breakpoint k uses ``columns[starts[k]:starts[k + 1]]`` with these values.
 
     Examples
     --------
     >>> from clifford_rand_nn.solvers.lasso_path_following import homotopy
-    >>> path = homotopy(np.eye(2), [3.0, 1.0], fit_intercept=False, beta_min=0.0)
+    >>> path = homotopy(LassoProblem(np.eye(2), [3.0, 1.0], beta=1.0, fit_intercept=False), 0.0)
     >>> path.betas.tolist()
     [1.5, 0.5, 0.0]
     >>> columns, values, intercept = path.at(1.0)
     >>> columns.tolist(), values.tolist()
     ([0], [1.0])
-    >>> path.objective(1.0)
-    2.25
     """
 
     betas: Array
     objectives: Array  # (B,), optimal values
-    l1_norms: Array
     relative_gaps: Array  # (B,), (primal - dual)/primal, with the residual, scaled to be feasible, as dual point
     n_active: NDArray[np.intp]  # (B,), number of weights that are not 0
     intercepts: Array  # (B,)
@@ -82,42 +78,18 @@ class LassoPath:
 
         Raises ArgumentError: ``beta`` is below the end of the path.
         """
-        k, share = self._place(beta)
-        if share == 0:
-            return self.point(k)
+        if not beta >= self.betas[-1]:
+            rule = f"a number ≥ {self.betas[-1]:.6g}, where the path ends"
+            raise fail("beta", "LassoPath", rule, beta, "Compute the path with a smaller beta_min.")
+        k = int(np.searchsorted(-self.betas, -beta, side="right")) - 1
+        if k < 0 or self.betas[k] == beta:
+            return self.point(max(k, 0))
+        share = float((self.betas[k] - beta) / (self.betas[k] - self.betas[k + 1]))
         before, two = self.point(k), self.point(k + 1)
         columns, place = np.unique(np.concatenate([before.columns, two.columns]), return_inverse=True)
         parts = np.concatenate([(1 - share) * before.values, share * two.values])
-        values: Array = np.zeros(columns.size)
-        np.add.at(values, place, parts)
+        values: Array = np.bincount(place, parts, minlength=columns.size)
         return PathPoint(columns, values, (1 - share) * before.intercept + share * two.intercept)
-
-    def objective(self, beta: float) -> float:
-        r"""Return the optimal value at ``beta``: its derivative :math:`||z||_1` is linear between breakpoints.
-
-        Above the first breakpoint it is the loss of the constant alone.
-        """
-        k, share = self._place(beta)
-        if share == 0:
-            return float(self.objectives[k])
-        norm = (1 - share) * self.l1_norms[k] + share * self.l1_norms[k + 1]
-        height = (1 - share) * (self.betas[k] - self.betas[k + 1])
-        return float(self.objectives[k + 1] + height * (norm + self.l1_norms[k + 1]) / 2)
-
-    def _place(self, beta: float) -> tuple[int, float]:
-        """Breakpoint k and the share of the way from there to k + 1 at which ``beta`` lies."""
-        if not beta >= self.betas[-1]:
-            raise fail(
-                "beta",
-                "LassoPath",
-                f"a number ≥ {self.betas[-1]:.6g}, where the path ends",
-                beta,
-                "Compute the path with a smaller beta_min.",
-            )
-        k = int(np.searchsorted(-self.betas, -beta, side="right")) - 1
-        if k < 0 or self.betas[k] == beta:
-            return max(k, 0), 0.0
-        return k, float((self.betas[k] - beta) / (self.betas[k] - self.betas[k + 1]))
 
     def __repr__(self) -> str:
         return (

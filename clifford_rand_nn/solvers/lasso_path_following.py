@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from clifford_rand._checks import as_real, check_size, describe, fail
+from clifford_rand._checks import check_number, describe, fail
 from clifford_rand._threads import ONE_BLAS_THREAD
-from clifford_rand._typing import Array, ArrayLike, NDArray
+from clifford_rand._typing import NDArray
 from clifford_rand_nn.problems.duality import gap_above
-from clifford_rand_nn.problems.loss_registry import normalized
+from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.lasso_active_columns import ActiveColumns, CenteredColumns, turn
 from clifford_rand_nn.solvers.lasso_path import SO_FAR, LassoPath, PathPoint
@@ -42,12 +42,8 @@ class PathRow(NamedTuple):
 
 @handed_over
 def homotopy(
-    K: ArrayLike,  # (n, N), kept as it is, without a copy, if it is float64
-    y: ArrayLike,  # (n,)
-    *,
+    problem: LassoProblem,  # of the squared loss and one output; its beta does not matter
     beta_min: float,
-    fit_intercept: bool = True,
-    sample_weight: ArrayLike | None = None,
     **limits: Any,  # see `Limits`: an iteration is a breakpoint, and ``callback`` is called with each `PathRow`
 ) -> LassoPath:
     r"""Solve the Lasso for every β at once (paper, Lemma 1).
@@ -63,11 +59,9 @@ def homotopy(
     A breakpoint costs two products with :math:`K^T` and O(n m) for m active columns.
 
     ``beta_min``: where the path ends, in the 1/n scale. The paper's :math:`||Kz+t-y||^2+\beta_p||z||_1` is :math:`\beta
-    = \beta_p/(2n)`. At 0 the end is a least-squares solution, up to rounding of the correlations. ``sample_weight``
-    (n,): as in `LassoProblem`: the loss is :math:`\frac12\sum_iw_i(K_iz+t-y_i)^2/\sum_iw_i`. Return value: its
+    = \beta_p/(2n)`. At 0 the end is a least-squares solution, up to rounding of the correlations. Return value: its
     ``status`` is "optimal", or says what stopped the path early, Ctrl-C as well. Each breakpoint was checked to have a
-    relative duality gap of at most 1e-9. Raises ArgumentError: shapes that do not fit, several outputs, values that are
-    not finite, beta_min < 0, weights ≤ 0.
+    relative duality gap of at most 1e-9. Raises ArgumentError: another loss, several outputs, beta_min < 0.
 
     References
     ----------
@@ -77,45 +71,33 @@ def homotopy(
     Examples
     --------
     >>> K = np.array([[0.0, 0.0, 2.0], [1.0, 1.0, 0.0], [2.0, 2.0, 0.0]])  # two equal columns
-    >>> path = homotopy(K, [0.0, 1.0, 2.0], beta_min=0.01)
+    >>> path = homotopy(LassoProblem(K, [0.0, 1.0, 2.0], beta=1.0), 0.01)
     >>> path.status, path.n_active.tolist()
     (<Status.OPTIMAL: 'optimal'>, [0, 1])
     >>> path.at(0.02).values.round(12).tolist()
     [0.97]
     """
     owner = "homotopy"
-    columns = np.asarray(as_real(K, "K", owner), dtype=np.float64)
-    check_size(columns, "K", owner)
-    if columns.ndim != 2 or len(columns) == 0:
-        raise fail("K", owner, "an (n, N) array with n ≥ 1", describe(f"shape {columns.shape}"))
-    target = np.asarray(as_real(y, "y", owner), dtype=np.float64)
-    check_size(target, "y", owner)
-    if target.shape not in ((len(columns),), (len(columns), 1)):
-        hint = "Follow the path of one output at a time." if target.ndim == 2 else ""
-        raise fail("y", owner, f"of shape ({len(columns)},)", describe(f"shape {target.shape}"), hint)
-    if isinstance(beta_min, bool | np.bool_) or not isinstance(beta_min, int | float | np.integer | np.floating):
-        raise fail("beta_min", owner, "a finite number ≥ 0", beta_min)
-    if not (np.isfinite(beta_min) and beta_min >= 0):
-        raise fail("beta_min", owner, "a finite number ≥ 0", beta_min)
+    if not problem.datafit.loss.is_quadratic or problem.outputs > 1:
+        value = describe(f"{problem.outputs} outputs of loss={problem.loss!r}")
+        raise fail("y", owner, "of one output, for loss='squared'", value, "Follow the path of one output at a time.")
+    beta_min = check_number(beta_min, "beta_min", owner, "a finite number ≥ 0", lambda beta: 0 <= beta < np.inf)
     limit = Limits.of(owner, **{"max_iter": MAX_BREAKPOINTS, **limits})
-    weights = normalized(sample_weight, len(columns), owner)
-    with ONE_BLAS_THREAD if 2 * columns.size < _SMALL else nullcontext():
-        follower = _Follower(columns, target.ravel(), bool(fit_intercept), weights, float(beta_min), limit)
-        return follower.follow(limit.max_iter)
+    with ONE_BLAS_THREAD if 2 * problem.K.size < _SMALL else nullcontext():
+        return _Follower(problem, beta_min, limit).follow(limit.max_iter)
 
 
 class _Follower:
     """The state of a path that is being followed, in the scale λ = nβ."""
 
-    def __init__(
-        self, K: Array, y: Array, fit_intercept: bool, weights: Array | None, beta_min: float, limits: Limits
-    ) -> None:
+    def __init__(self, problem: LassoProblem, beta_min: float, limits: Limits) -> None:
         self.began = time.perf_counter()
-        self.n = len(K)
+        self.n = problem.n
         self.beta_min = beta_min
+        y, weights = problem.datafit.y[:, 0], problem.datafit.sample_weight
         root = None if weights is None else np.sqrt(weights)
-        self.columns = CenteredColumns(K, fit_intercept, root)
-        self.mean = float((y if weights is None else weights * y).mean()) if fit_intercept else 0.0
+        self.columns = CenteredColumns(problem.K, problem.fit_intercept, root)
+        self.mean = float((y if weights is None else weights * y).mean()) if problem.fit_intercept else 0.0
         self.y = y - self.mean
         if root is not None:
             self.y, y = root * self.y, root * y
@@ -237,7 +219,6 @@ class _Follower:
         return LassoPath(
             betas=np.array([row.beta for row in rows]),
             objectives=np.array([row.objective for row in rows]),
-            l1_norms=np.array([float(np.abs(part).sum()) for part in values]),
             relative_gaps=np.array([row.relative_gap for row in rows]),
             n_active=counts,
             intercepts=np.array(intercepts),

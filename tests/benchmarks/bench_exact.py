@@ -41,6 +41,7 @@ from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_path import solution_at
 from clifford_rand_nn.solvers.lasso_path_following import homotopy
 from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 
@@ -134,13 +135,14 @@ def follow_paths():
         ("the full dictionary", None, "working set", WorkingSet(tol=1e-9).solve_columns),
     ):
         K = cross_product_dictionary(X, "l2", subsample=subsample, random_state=0).matrix()
-        path, wall, _ = timed(lambda K=K: homotopy(K, y, beta_min=end))
+        path, wall, _ = timed(lambda K=K: homotopy(LassoProblem(K, y, 1.0), end))
         print(f"homotopy, {name} ({K.shape[1]:,} columns) to beta_p = {PAPER:g}: {wall:.1f} s, ", end="")
         print(f"{len(path)} breakpoints, up to {path.n_active.max()} columns, ", end="")
         print(f"gaps ≤ {path.relative_gaps.max():.1e}, {path.status}")
         hold(path.converged, path.status)
         betas = np.geomspace(path.betas[0], path.betas[-1], 21)[1:]
-        worst = max(abs(path.objective(beta) / solve(LassoProblem(K, y, beta)).objective - 1) for beta in betas)
+        problems = [LassoProblem(K, y, beta) for beta in betas]
+        worst = max(abs(solution_at(path, one, 1e-9).objective / solve(one).objective - 1) for one in problems)
         print(f"  objective at 20 beta against {peer}: {worst:.1e} relative")
         hold(worst <= 1e-8, "the path and the solver agree")
 

@@ -51,12 +51,13 @@ def _work():
         GatedReLURegressor,
         refine_gates,
     )
+    from clifford_rand_nn.problems.lasso import LassoProblem
     from clifford_rand_nn.solvers.lasso_path_following import homotopy
     from support.limited import GATES, OURS, PATHS, SIGNS, SOLVERS, K, X, Y
 
     work = {name: partial(SOLVERS[name][1], tol=1e-12, max_iter=3000) for name in OURS}
     work |= {f"path, {name}": path for name, path in PATHS.items()}
-    work["homotopy"] = lambda: homotopy(K, Y, beta_min=1e-4)
+    work["homotopy"] = lambda: homotopy(LassoProblem(K, Y, 1.0), 1e-4)
     work["refinement"] = lambda: refine_gates(X, Y, GATES.take(np.arange(5)), beta=1e-3, bias=False, random_state=0)
     few = {"beta": 1e-3, "tol": 1e-9, "random_state": 0}
     models = {

@@ -5,6 +5,7 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import gated_path, refine_gates
+from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.base import Limits, Status, check_limits, is_stuck
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
@@ -45,6 +46,7 @@ def test_an_interrupt_at_the_kth_check_leaves_the_best_point(name, k):
     assert not is_stuck(result)
     assert "stopped by an interrupt" in result.message
     assert tuple(rows) == result.history
+    assert [row.objective for row in rows] == sorted((row.objective for row in rows), reverse=True)
     is_sound(problem, result)
 
 
@@ -187,10 +189,10 @@ def test_an_interrupt_before_the_first_result_is_the_callers(monkeypatch):
 
 def test_the_exact_path_ends_at_its_limits():
     _, stop = stop_at(4)
-    path = homotopy(K, Y, beta_min=1e-4, callback=stop)
+    path = homotopy(LassoProblem(K, Y, 1.0), 1e-4, callback=stop)
     assert (path.status, len(path)) == (Status.INTERRUPTED, 4)
     assert "this is the path so far" in path.message
-    late = homotopy(K, Y, beta_min=1e-6, max_time=1e-6)
+    late = homotopy(LassoProblem(K, Y, 1.0), 1e-6, max_time=1e-6)
     assert late.status is Status.MAX_TIME
     assert len(late) >= 1
 

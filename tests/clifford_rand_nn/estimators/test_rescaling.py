@@ -30,7 +30,6 @@ from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso_path_following import homotopy
 from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 
 RNG = np.random.default_rng(0)
@@ -193,8 +192,6 @@ def test_problems_of_such_sizes_are_refused(size):
                 kind(scaled[0], scaled[1], patterns, 1.0)
         with pytest.raises(ArgumentError, match=rule):
             LassoProblem(scaled[0], scaled[1], 1.0)
-        with pytest.raises(ArgumentError, match=rule):
-            homotopy(scaled[0], scaled[1], beta_min=1.0)
 
 
 HUGE = np.concatenate([X[:15], X[15:] * 1e70])  # rows of sizes that no one scale serves

@@ -31,6 +31,7 @@ from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
+from clifford_rand_nn.solvers.lasso_path import solution_at
 from clifford_rand_nn.solvers.lasso_path_following import homotopy
 from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 from support.pairwise import pairwise
@@ -184,16 +185,17 @@ def test_the_exact_path_is_that_of_the_copies(fit_intercept):
     case = Case(LassoProblem, "squared", n=15)
     K = np.concatenate([case.data[0], case.data[0][:, :3], np.full((15, 1), 0.1)], axis=1)  # ties and a constant column
     y = case.y[:, 0]
-    one = homotopy(K, y, beta_min=1e-3, sample_weight=case.w, fit_intercept=fit_intercept)
-    two = homotopy(K[case.rows], y[case.rows], beta_min=1e-3, fit_intercept=fit_intercept)
+    problem = LassoProblem(K, y, 0.01, sample_weight=case.w, fit_intercept=fit_intercept)
+    one = homotopy(problem, 1e-3)
+    two = homotopy(LassoProblem(K[case.rows], y[case.rows], 1.0, fit_intercept=fit_intercept), 1e-3)
     assert one.status == two.status == "optimal"
     np.testing.assert_allclose(one.betas, two.betas, rtol=1e-8)
     np.testing.assert_allclose(one.objectives, two.objectives, rtol=1e-10)
     np.testing.assert_allclose(one.intercepts, two.intercepts, atol=1e-9)
-    problem = LassoProblem(K, y, 0.01, sample_weight=case.w, fit_intercept=fit_intercept)
-    assert one.objective(0.01) == pytest.approx(InteriorPoint(tol=1e-11).solve(problem).objective, rel=1e-9)
-    equal = homotopy(K, y, beta_min=1e-3, sample_weight=np.full(15, 4.0))
-    np.testing.assert_array_equal(equal.values, homotopy(K, y, beta_min=1e-3).values)
+    exact = InteriorPoint(tol=1e-11).solve(problem).objective
+    assert solution_at(one, problem, 1e-9).objective == pytest.approx(exact, rel=1e-9)
+    equal, plain = (homotopy(LassoProblem(K, y, 1.0, sample_weight=w), 1e-3) for w in (np.full(15, 4.0), None))
+    np.testing.assert_array_equal(equal.values, plain.values)
 
 
 def test_an_output_that_the_intercept_meets_alone():

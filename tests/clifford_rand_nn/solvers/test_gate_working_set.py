@@ -1,8 +1,5 @@
 """The working set over gates: the optimum and the gap over all gates, whatever solver works inside."""
 
-import re
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
@@ -52,19 +49,11 @@ def test_few_rows_one_feature_low_rank_and_repeated_rows(n, d, low):
     agree(result, reference)
 
 
-def test_fewer_gates_are_used_than_there_are():
+def test_fewer_gates_are_used_than_there_are(monkeypatch):
     problem = many(bias=False, P=200, share=0.3)
-    seen = []
-
-    @dataclass(frozen=True)
-    class Watched:
-        tol: float = 1e-6
-
-        def solve(self, problem, start=None):
-            seen.append(problem.map.n_patterns)
-            return Fista(tol=self.tol).solve(problem, start)
-
-    assert GateWorkingSet(Watched(), tol=1e-8).solve(problem).converged
+    seen, solve = [], Fista.solve
+    monkeypatch.setattr(Fista, "solve", lambda self, it, z: seen.append(it.map.n_patterns) or solve(self, it, z))
+    assert GateWorkingSet(tol=1e-8).solve(problem).converged
     assert seen == sorted(seen)
     assert max(seen) < problem.map.n_patterns / 2
 
@@ -114,25 +103,16 @@ def test_scales():
 
 
 @pytest.mark.slow
-def test_warm_start_callback_status_and_repeats():
+def test_warm_start_repeats_and_what_ends_the_rounds():
     problem = many(bias=False, share=0.1)
-    rows = []
-    first = GateWorkingSet(tol=1e-8, callback=rows.append).solve(problem)
-    assert tuple(rows) == first.history
-    objectives = [row.objective for row in first.history]
-    assert objectives == sorted(objectives, reverse=True)
-    again = GateWorkingSet(tol=1e-8).solve(problem)
+    first, again = (GateWorkingSet(tol=1e-8).solve(problem) for _ in range(2))
     np.testing.assert_array_equal(first.coefficients.coef, again.coefficients.coef)
     warm = GateWorkingSet(tol=1e-8).solve(problem, problem.point(first.coefficients))
     assert warm.n_iter < first.n_iter / 3
-    for solver, message in (
-        (GateWorkingSet(tol=1e-12, max_rounds=1), "after 1 rounds.*larger max_rounds"),
-        (GateWorkingSet(Fista(max_iter=2), tol=1e-8), r"the inner solver \(fista\) stopped after 2 iterations"),
-        (GateWorkingSet(tol=1e-14, max_time=1e-4), "try a larger max_time"),
-    ):
-        result = solver.solve(problem)
-        assert re.search(message, result.message)
-        assert result.relative_gap > solver.tol
+    short = GateWorkingSet(tol=1e-12, max_rounds=1).solve(problem)
+    assert "after 1 rounds, try a larger max_rounds" in short.message
+    short = GateWorkingSet(Fista(max_iter=2), tol=1e-8).solve(problem)
+    assert "the inner solver (fista) stopped after 2 iterations" in short.message
 
 
 def test_no_gates_and_gates_that_never_pay():
