@@ -62,12 +62,6 @@ class AugmentedLagrangian(Limits):
     Boyd, Parikh, Chu, Peleato, Eckstein, "Distributed optimization and statistical learning via the alternating
     direction method of multipliers" (2011), sections 3.4 and 5; Bai, Gautam, Sojoudi, "Efficient global optimization of
     two-layer ReLU networks: quadratic-time algorithms and adversarial training", SIAM J. Math. Data Sci. 5 (2023).
-
-    Examples
-    --------
-    >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
-    >>> AugmentedLagrangian().solve(ConvexReLUProblem(X, y, X >= 0, beta=0.01)).status
-    <Status.OPTIMAL: 'optimal'>
     """
 
     check_every: int = 20

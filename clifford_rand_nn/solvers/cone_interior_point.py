@@ -40,18 +40,10 @@ class ConeInteriorPoint(Limits):
     the spiral with 200 gates, and some 50 iterations. Memory is that of an (n, n) matrix and of 2P blocks of (w, w).
     Use `AugmentedLagrangian` where that is too much.
 
-    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`.
-
     References
     ----------
     Mehrotra, "On the implementation of a primal-dual interior point method", SIAM J. Optim. 2 (1992); for the proximal
     term Pougkakiotis and Gondzio, Comput. Optim. Appl. 78 (2021).
-
-    Examples
-    --------
-    >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.0])
-    >>> ConeInteriorPoint().solve(ConvexReLUProblem(X, y, X >= 0, beta=0.01)).status
-    <Status.OPTIMAL: 'optimal'>
     """
 
     tol: float = 1e-8

@@ -54,15 +54,6 @@ class GramNewton(Limits):
     class of a softmax has a matrix of its own curvature, for several steps. Norms of the squared loss are a problem in
     one weight a gate, see `GramWeights`; of other losses, and where steps in the weights fail, they are brought to the
     optimum along the central path, see `Norms`. Squared norms need neither.
-
-    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`.
-
-    Examples
-    --------
-    >>> from clifford_rand_nn.problems.gated import GatedReLUProblem
-    >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
-    >>> GramNewton(tol=1e-9).solve(GatedReLUProblem(X, y, X >= 0, beta=0.01)).status
-    <Status.OPTIMAL: 'optimal'>
     """
 
     max_iter: int = 100

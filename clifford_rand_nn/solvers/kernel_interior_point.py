@@ -88,20 +88,11 @@ class KernelInteriorPoint(KernelMethod[GatedReLUProblem, GatedKernel]):
     sides for P gates and q biases, and a few products with the rows; see `KernelPath`. Small problems, many gates,
     small beta: 4 to 6 steps for the squared loss and Huber's, 6 to 20 for the others, to 1e-6 and soon below 1e-8.
 
-    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`.
-
     References
     ----------
     Mehrotra, "On the implementation of a primal-dual interior point method", SIAM J. Optim. 2 (1992); the weights of
     the gates as multipliers: Bach, Lanckriet, Jordan, "Multiple kernel learning, conic duality, and the SMO algorithm",
     ICML 2004.
-
-    Examples
-    --------
-    >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
-    >>> problem = GatedReLUProblem(X, y, X >= 0, beta=0.01)
-    >>> KernelInteriorPoint(tol=1e-10).solve(problem).status
-    <Status.OPTIMAL: 'optimal'>
     """
 
     _kinds = GatedReLUProblem, GatedKernel

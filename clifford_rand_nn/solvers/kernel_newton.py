@@ -227,17 +227,9 @@ class KernelNewton(KernelMethod[GatedRidgeProblem, SummedKernel]):
     is halved until it lowers the objective enough. Rows on a linear piece of the loss keep their residual. The squared
     loss takes one step, others some four to eight, fewer along a path.
 
-    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`.
-
     References
     ----------
     Rasmussen, Williams, "Gaussian processes for machine learning" (2006), algorithms 3.1 and 3.3, without the prior.
-
-    Examples
-    --------
-    >>> X, y = np.array([[-1.0], [1.0], [2.0]]), np.array([0.0, 1.0, 2.5])
-    >>> KernelNewton(tol=1e-10).solve(GatedRidgeProblem(X, y, X >= 0, beta=0.01)).n_iter
-    1
     """
 
     _kinds = GatedRidgeProblem, SummedKernel

@@ -51,13 +51,6 @@ class MajorizeMinimize(Limits):
     ----------
     Böhning, "Multinomial logistic regression algorithm", Ann. Inst. Statist. Math. 44 (1992); Lee, Sun, Saunders,
     "Proximal Newton-type methods for minimizing composite functions", SIAM J. Optim. 24 (2014).
-
-    Examples
-    --------
-    >>> problem = LassoProblem(np.eye(3), np.eye(3), beta=0.1, loss="softmax")
-    >>> result = MajorizeMinimize().solve(problem)
-    >>> result.status, result.coefficients.columns.size
-    (<Status.OPTIMAL: 'optimal'>, 3)
     """
 
     tol: float = 1e-8
