@@ -254,6 +254,9 @@ def test_formula():
     assert count_patterns(n, d, bias=False) == 2 * sum(math.comb(n - 1, k) for k in range(d))
 
 
+_LINE = np.arange(1e5)[:, None]
+
+
 def _normal(n, d):
     return np.random.default_rng(7).standard_normal((n, d))
 
@@ -263,31 +266,18 @@ def _normal(n, d):
     [
         (
             lambda: enumerate_patterns(_normal(160, 2), max_patterns=25441),
-            r"'max_patterns' parameter of enumerate_patterns must be at least 25442, what 160 rows of rank 2 may have"
-            r"\. Got 25441 instead\. Take fewer rows, or sample",
+            "'max_patterns' parameter of enumerate_patterns must be at least 25442, what 160 rows of rank 2 may have",
         ),
         (lambda: enumerate_gates(_normal(5000, 20)), r"at least about 10\^\d\d, what 5000 rows of rank 20 may have"),
-        (
-            lambda: enumerate_gates(np.arange(1e5)[:, None], max_patterns=1000),
-            "at least 200000, what 100000 rows of rank 1 may have",
-        ),
-        (
-            lambda: enumerate_gates(np.arange(1e5)[:, None]),
-            r"small enough .* in 4 GiB\. Got shape \(100000, 1\), up to 200000 pat.*, 18\.6 GiB",
-        ),
+        (lambda: enumerate_gates(_LINE, max_patterns=1000), "at least 200000, what 100000 rows of rank 1 may have"),
+        (lambda: enumerate_gates(_LINE), r"small enough .* Got shape \(100000, 1\), up to 200000 pat.*, 18\.6 GiB"),
         (lambda: enumerate_gates(_normal(16, 10_000)), r"small enough .* Got shape \(16, 10000\)"),
         (lambda: enumerate_gates(_normal(200_000, 2)), "what 200000 rows of rank 2 may have"),
         (lambda: enumerate_gates(np.zeros((0, 3))), r"'X' parameter of enumerate_gates must be an \(n, d\) array"),
         (lambda: enumerate_patterns(np.array([[np.nan]])), "'X' parameter of enumerate_patterns must be finite"),
         (lambda: enumerate_gates(GRID, bias="yes"), "'bias' parameter of enumerate_gates must be one of True, False"),
-        (
-            lambda: enumerate_gates(GRID, max_patterns=0),
-            "'max_patterns' parameter of enumerate_gates must be an integer ≥ 1",
-        ),
-        (
-            lambda: count_patterns(3, 5, rank=3),
-            r"'rank' parameter of count_patterns must be an integer from 0 to 2\. Got 3",
-        ),
+        (lambda: enumerate_gates(GRID, max_patterns=0), "'max_patterns' parameter of enumerate_gates .* an integer"),
+        (lambda: count_patterns(3, 5, rank=3), "'rank' parameter of count_patterns must be an integer from 0 to 2"),
         (lambda: count_patterns(0, 5), "'n' parameter of count_patterns must be an integer ≥ 1"),
     ],
 )

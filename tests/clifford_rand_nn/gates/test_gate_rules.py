@@ -242,25 +242,16 @@ LOW = np.outer(np.arange(1.0, 21.0), np.ones(6))
     [
         ({"method": "opposite"}, "'y' parameter of sample_gates must be given for method='opposite'. Got None"),
         ({"method": "opposite", "y": np.zeros(40)}, "two different values or more. Got one value instead"),
-        (
-            {"method": "opposite", "y": np.zeros(3)},
-            r"of shape \(40,\) or \(40, C\), one for each row. Got shape \(3,\)",
-        ),
+        ({"method": "opposite", "y": np.zeros(3)}, r"\(40,\) or \(40, C\), one for each row. Got shape \(3,\)"),
         ({"method": "opposite", "y": np.full(40, np.nan)}, "'y' parameter of sample_gates must be finite"),
         (
             {"X": np.ones((8, 2)), "method": "opposite", "y": np.arange(8) % 2},
             r"distinct rows where their targets are distinct\. Got 2 rows, 0 planes",
         ),
         ({"sketch": "hash"}, "must be one of 'sjlt', 'sparse_sign', 'srht', 'gaussian'. Got 'hash'"),
-        (
-            {"sketch": SJLT(3, 6, rng=0)},
-            r"'sketch' parameter of sample_gates must be of shape \(r, 5\), r ≤ 5, to fit X",
-        ),
+        ({"sketch": SJLT(3, 6, rng=0)}, r"'sketch' parameter of sample_gates must be of shape \(r, 5\), r ≤ 5"),
         ({"sketch": SJLT(3, 5, rng=0), "sketch_dim": 4}, "must be 3, 'auto' or None for a sketch of 3 rows. Got 4"),
-        (
-            {"X": LOW, "sketch": SJLT(4, 6, rng=0), "random_state": 0},
-            "small enough that cross products of sketched rows do not vanish",
-        ),
+        ({"X": LOW, "sketch": SJLT(4, 6, rng=0), "random_state": 0}, "that cross products of sketched rows do not"),
         ({"mirror": 2}, "'mirror' parameter of sample_gates must be one of True, False"),
     ],
 )

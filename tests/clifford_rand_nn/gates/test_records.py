@@ -23,31 +23,16 @@ NETWORK = TwoLayerNetwork(np.ones((3, 2)), np.zeros(3), np.ones((3, 1)), np.zero
         (lambda: Family("every", 1, True), "'kind' parameter of Family must be one of 'all'"),
         (lambda: Family("all", 3, True), "'p' parameter of Family must be one of 1, 2"),
         (lambda: Family("all", 1, "yes"), "'bias' parameter of Family"),
-        (
-            lambda: Family("gates", 1, True),
-            "'members' parameter of Family must be Gates for kind='gates'. Got NoneType",
-        ),
+        (lambda: Family("gates", 1, True), "'members' parameter of Family must be Gates for kind='gates'"),
         (lambda: Family("all", 1, True, NEURONS), "'members' parameter of Family must be None for kind='all'"),
-        (
-            lambda: CrossProductDictionary(X, penalty="foo", bias=True, family="mixed"),
-            "'penalty' parameter of CrossProductDictionary must be one of 'l1', 'l2'",
-        ),
+        (lambda: CrossProductDictionary(X, "foo", True, "mixed"), "'penalty' parameter of CrossProductDictionary"),
         (lambda: WeightedNeurons(NEURONS, np.ones((2, 1)), np.zeros(1)), "'values' parameter of WeightedNeurons"),
         (lambda: WeightedNeurons(None, None, None), "'neurons' parameter of WeightedNeurons must be Neurons"),
-        (
-            lambda: replace(NETWORK, W1=None),
-            "'W1' parameter of TwoLayerNetwork must be an array of float64 with 2 axes",
-        ),
+        (lambda: replace(NETWORK, W1=None), "'W1' parameter of TwoLayerNetwork must be an array of float64"),
         (lambda: replace(NETWORK, b1=np.zeros(2)), r"'b1' parameter of TwoLayerNetwork must be of shape \(3,\)"),
-        (
-            lambda: replace(NETWORK, gates=Gates.from_arrays(np.ones((2, 2)))),
-            "'gates' parameter of TwoLayerNetwork must be None",
-        ),
+        (lambda: replace(NETWORK, gates=Gates.from_arrays(np.eye(2))), "'gates' parameter of TwoLayerNetwork .* None"),
         (lambda: replace(relu_path(X, Y, n_betas=2), networks=()), "'networks' parameter of RegularizationPath"),
-        (
-            lambda: replace(relu_path(X, Y, n_betas=2), lower_bounds=np.zeros(3)),
-            "'lower_bounds' parameter of RegularizationPath",
-        ),
+        (lambda: replace(relu_path(X, Y, n_betas=2), lower_bounds=Y), "'lower_bounds' parameter of RegularizationPath"),
     ],
 )
 def test_a_record_refuses_what_it_cannot_hold(make, message):

@@ -264,36 +264,21 @@ def test_blocks_of_any_size_find_the_same(monkeypatch):
     assert BlockPricer(X, dictionary).scope == f"over the {dictionary.n_columns:,} columns of the dictionary"
 
 
+ATOM = Neurons.free(np.eye(2, 1), np.zeros(1))
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda X: SweepPricer(np.eye(3)), r"'X' parameter of SweepPricer .*\(n, 2\).* shape \(3, 3\).*ConePricer"),
         (lambda X: SweepPricer(X, 3), r"'p' parameter of SweepPricer must be one of 1, 2. Got 3"),
-        (
-            lambda X: SweepPricer(X).price(np.ones(5), 1),
-            r"'theta' parameter of SweepPricer.price must be of shape \(6,\) or \(6, C\)",
-        ),
-        (
-            lambda X: SweepPricer(X).price(np.full(6, np.nan), 1),
-            r"'theta' parameter of SweepPricer.price must be finite",
-        ),
-        (
-            lambda X: BlockPricer(X, cross_product_dictionary(X)).price(np.ones(6), -1),
-            r"'most' parameter of BlockPricer.price must be an integer ≥ 0. Got -1",
-        ),
+        (lambda X: SweepPricer(X).price(np.ones(5), 1), r"'theta' parameter of SweepPricer.price .* shape \(6,\) or"),
+        (lambda X: SweepPricer(X).price(np.full(6, np.nan), 1), "'theta' parameter of SweepPricer.price .* finite"),
+        (lambda X: BlockPricer(X, ATOM).price(np.ones(6), -1), "'most' parameter of BlockPricer.price .* ≥ 0. Got -1"),
         (lambda X: BlockPricer(X, X), r"'atoms' parameter of BlockPricer must be Neurons or a dictionary"),
-        (
-            lambda X: BlockPricer(X, Neurons.free(np.eye(3), np.zeros(3))),
-            r"'atoms' parameter of BlockPricer must be neurons in R\^2.* d = 3",
-        ),
-        (
-            lambda X: ConePricer(X, np.ones((6, 2))),
-            r"'patterns' parameter of ConePricer must be a boolean array of shape \(6, P\). Got dtype float64",
-        ),
-        (
-            lambda X: ConePricer(X, np.ones((2, 6), bool)),
-            r"'patterns' parameter of ConePricer must be a boolean array of shape \(6, P\). Got .*shape \(2, 6\)",
-        ),
+        (lambda X: BlockPricer(X[:, :1], ATOM), r"'atoms' parameter of BlockPricer must be neurons in R\^1.* d = 2"),
+        (lambda X: ConePricer(X, np.ones((6, 2))), r"'patterns' parameter of ConePricer .* \(6, P\). Got .* float64"),
+        (lambda X: ConePricer(X, np.ones((2, 6), bool)), r"'patterns' parameter of ConePricer .* Got .*\(2, 6\)"),
     ],
 )
 def test_errors(call, message):

@@ -4,17 +4,11 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn.problems.gated import GatedRidgeProblem
-from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
-from support.problems import LOSSES, ONE_OUTPUT, agree, make, targets
+from support.lasso import lasso
+from support.problems import LOSSES, ONE_OUTPUT, agree, make
 from support.relu_problems import make_relu
-
-
-def lasso(loss="squared", fit_intercept=True, n=20, N=6, beta=0.05, scale=1.0):
-    rng = np.random.default_rng(0)
-    K = np.maximum(rng.standard_normal((n, N)) * scale, 0)
-    return LassoProblem(K, targets(loss, n, rng), beta * scale, loss=loss, fit_intercept=fit_intercept)
 
 
 @pytest.mark.parametrize("penalty", ["group_l2", "group_l1"])
@@ -33,8 +27,9 @@ def test_relu_agrees_with_the_interior_point_method(loss, penalty):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_lasso_meets_its_own_bound(loss, fit_intercept):
     """The gap is computed without CVXPY: a wrong translation of loss, penalty or intercept leaves it open."""
-    problem = lasso(loss, fit_intercept)
-    result = CvxpyReference(tol=1e-5 if loss != "log_cosh" else 1e-4).solve(problem)  # a difference of exponentials
+    problem = lasso(loss, "tall", fit_intercept, outputs=1 if loss in ONE_OUTPUT else 3)
+    exponentials = loss in ("log_cosh", "logistic", "softmax")
+    result = CvxpyReference(tol=1e-4 if exponentials else 1e-5).solve(problem)
     assert result.converged, result.status
     assert result.objective == pytest.approx(problem.objective(result.coefficients), rel=1e-12)
     assert np.linalg.norm(result.coefficients.values) > 0

@@ -157,11 +157,7 @@ def test_gap_is_finite_where_a_bias_runs_to_infinity():
         ({"patterns": np.ones((3, 2))}, "must be a boolean array of shape \\(3, P\\). Got dtype float64"),
         ({"patterns": np.ones((2, 2), bool)}, "Got dtype bool, shape \\(2, 2\\)"),
         ({"beta": 0}, "'beta' .* must be a finite number > 0. Got 0"),
-        (
-            {"loss": "hinge"},
-            "must be one of 'squared', 'huber', 'log_cosh', 'poisson', 'quantile', 'logistic', 'squared_hinge', "
-            "'softmax'. Got 'hinge'",
-        ),
+        ({"loss": "hinge"}, "must be one of 'squared', .*'softmax'. Got 'hinge'"),
         ({"loss": "logistic"}, "one column of -1 and 1 for loss='logistic'. Got shape \\(3, 1\\), values from 0 to 1"),
         ({"loss": "softmax"}, "one-hot rows"),
     ],

@@ -197,7 +197,7 @@ def test_decomposition_knows_no_units(scale):
     np.testing.assert_allclose(again.coef_plus * scale, once.coef_plus, rtol=1e-4, atol=1e-6)
 
 
-_EYE, _ON = np.eye(3), np.ones((3, 1), bool)
+_EYE, _Y, _ON = np.eye(3), np.ones(3), np.ones((3, 1), bool)
 _GATED = Coefficients(np.ones((1, 1, 2)), np.zeros((1, 1)), np.zeros(1))
 _CORNERS = np.array([[0.0, 0], [1, 1], [1, 0], [0, 1]])
 
@@ -205,22 +205,10 @@ _CORNERS = np.array([[0.0, 0], [1, 1], [1, 0], [0, 1]])
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: ConvexReLUProblem(_EYE, np.ones(3), _ON[:2], 0.1),
-            "'patterns' parameter of ConvexReLUProblem must be a boolean array of shape",
-        ),
-        (
-            lambda: ConvexReLUProblem(_EYE, np.ones(3), _ON, 0.1, penalty="l2"),
-            "'penalty' parameter of ConvexReLUProblem must be one of 'group_l2', 'gr",
-        ),
-        (
-            lambda: ConvexReLUProblem(_EYE, np.ones(3), _ON, 0),
-            "'beta' parameter of ConvexReLUProblem must be a finite number > 0. Got 0",
-        ),
-        (
-            lambda: cone_decomposition(_EYE, _ON, _GATED),
-            r"'X' parameter of cone_decomposition must be of shape \(n, 2\)",
-        ),
+        (lambda: ConvexReLUProblem(_EYE, _Y, _ON[:2], 0.1), "'patterns' parameter of ConvexReLUProblem .* boolean"),
+        (lambda: ConvexReLUProblem(_EYE, _Y, _ON, 1, penalty="l2"), "'penalty' parameter of ConvexReLUProblem .* one"),
+        (lambda: ConvexReLUProblem(_EYE, _Y, _ON, 0), "'beta' parameter of ConvexReLUProblem .* number > 0. Got 0"),
+        (lambda: cone_decomposition(_EYE, _ON, _GATED), r"'X' parameter of cone_decomposition .* of shape \(n, 2\)"),
         (
             lambda: cone_decomposition(_CORNERS, _CORNERS[:, :1] == _CORNERS[:, 1:], _GATED),
             "must be patterns of hyperplanes. Got column 0, which is none instead. Use",

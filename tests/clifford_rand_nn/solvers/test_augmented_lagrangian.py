@@ -161,25 +161,11 @@ def test_norm_cones_stay_inside_and_linearize(kind):
         assert cones.product() > 0
 
 
-def test_statuses_tell():
+def test_admm_begins_where_it_is_told():
     problem = make_relu(n=30)
-    short, late, greedy = (
-        ConeInteriorPoint(**limit).solve(problem) for limit in ({"max_iter": 3}, {"max_time": 1e-6}, {"tol": 1e-300})
-    )
-    assert "stopped after 3 iterations at a relative gap of" in short.message
-    assert "larger max_iter" in short.message
-    assert short.relative_gap <= 1
-    assert "larger max_time" in late.message
-    assert "by rounding" in greedy.message
-    assert greedy.relative_gap < 1e-7
-    rows = []
-    slow = AugmentedLagrangian(tol=1e-12, max_iter=60, callback=rows.append).solve(problem)
-    assert tuple(rows) == slow.history
-    assert "stopped after 60 iterations" in slow.message
-    assert [row.relative_gap for row in rows] == sorted((row.relative_gap for row in rows), reverse=True)
-    assert "max_time" in AugmentedLagrangian(tol=1e-12, max_time=1e-6).solve(problem).status
-    warm = AugmentedLagrangian(tol=1e-12, max_iter=1).solve(problem, start=greedy.coefficients)
-    assert warm.objective <= greedy.objective * (1 + 1e-9)
+    exact = ConeInteriorPoint(tol=1e-9).solve(problem)
+    warm = AugmentedLagrangian(tol=1e-12, max_iter=1).solve(problem, start=exact.coefficients)
+    assert warm.objective <= exact.objective * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("solver", [ConeInteriorPoint(), AugmentedLagrangian()])

@@ -18,8 +18,7 @@ from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
 from clifford_rand_nn.solvers.gram_newton import GramNewton
 from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.stopping import Watch
-from support.pairwise import pairwise
-from support.problems import LOSSES, make
+from support.problems import make
 
 
 def data(n, d, P, seed=0, dtype=np.float64):
@@ -27,15 +26,6 @@ def data(n, d, P, seed=0, dtype=np.float64):
     X = rng.standard_normal((n, d)).astype(dtype)
     y = np.abs(X[:, 0]) - X[:, 1] * (X[:, 1] > 0) + 0.1 * rng.standard_normal(n)
     return X, y, X @ rng.standard_normal((d, P)).astype(dtype) >= 0
-
-
-@pairwise({"loss": LOSSES, "bias": [True, False], "fit_intercept": [True, False]})
-def test_agrees_with_fista(loss, bias, fit_intercept):
-    problem = make(loss, bias, fit_intercept)
-    ours, theirs = AutoSolver(tol=1e-8).solve(problem), Fista(tol=1e-7, max_iter=50_000).solve(problem)
-    assert ours.status == "optimal"
-    assert abs(ours.objective - theirs.objective) <= theirs.duality_gap + ours.duality_gap
-    assert ours.reason
 
 
 def test_a_small_problem_goes_to_the_kernel_a_tall_one_to_sums_and_a_large_one_to_first_order():

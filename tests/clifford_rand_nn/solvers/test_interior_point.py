@@ -107,21 +107,6 @@ def test_an_output_without_a_label(loss):
     assert not result.coefficients.values[:, 2].any()
 
 
-def test_history_and_status():
-    problem, rows = lasso("huber", "wide", share=1e-3), []
-    result = InteriorPoint(callback=rows.append).solve(problem)
-    assert tuple(rows) == result.history
-    assert result.n_iter == rows[-1].n_iter == len(rows) - 1
-    assert rows[-1].relative_gap <= 1e-8 < rows[0].relative_gap
-    short = InteriorPoint(max_iter=3).solve(problem)
-    assert "stopped after 3 iterations at a relative gap of" in short.message
-    assert "larger max_iter" in short.message
-    assert short.objective - short.duality_gap <= result.objective
-    beyond = InteriorPoint(tol=1e-18).solve(problem)
-    assert "larger tol" in beyond.message
-    assert beyond.relative_gap < 1e-11
-
-
 def test_many_rows_and_few_columns_match_the_full_matrix():
     """The Woodbury route and the n×n route take the same steps."""
     rng = np.random.default_rng(0)

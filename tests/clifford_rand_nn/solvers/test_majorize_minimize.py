@@ -42,13 +42,6 @@ def test_a_start_is_where_it_begins_and_a_large_beta_leaves_nothing():
     assert nothing.n_iter == 0
 
 
-def test_objectives_fall():
-    problem, seen = problem_of(2, 0.01), []
-    MajorizeMinimize(max_iter=2, callback=seen.append).solve(problem)
-    values = [row.objective for row in seen]
-    assert values == sorted(values, reverse=True)
-
-
 def test_the_hessian_of_a_row_and_the_bound_of_its_eigenvalues():
     rng = np.random.default_rng(3)
     loss, y = as_loss("softmax", "test"), np.eye(5)[rng.integers(5, size=30)]
