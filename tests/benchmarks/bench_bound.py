@@ -8,13 +8,13 @@ proof.
 """
 
 import sys
-import time
 import warnings
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
+from timing import timed
 
 from clifford_rand_nn import ConvexReLURegressor
 from clifford_rand_nn.pricing.simplices import SimplexPricer
@@ -55,15 +55,11 @@ def main(seconds):
         print(f"{name}: fit to a gap of {certificate.relative_gap:.1e}, {model.network_.n_neurons} neurons", flush=True)
         for width in WIDTHS:
             pricer = SimplexPricer(rows, 2, tol=width)
-            start = time.process_time()
-            size, neurons = pricer.price(theta, 1)
-            seconds_used = time.process_time() - start
+            (size, neurons), _, cpu = timed(lambda pricer=pricer, theta=theta: pricer.price(theta, 1))
             value = np.linalg.norm(neurons.columns(rows).T @ theta, axis=1)[0]
             trees = pricer.witness(theta, (1 + width) * value, 10**6)
             leaves = "none" if trees is None else f"{len(trees[1].nodes):,}"
-            print(
-                f"  width {width:6.1%}: {size / value - 1:.2%} in {seconds_used:.2f} CPU s, {leaves} leaves", flush=True
-            )
+            print(f"  width {width:6.1%}: {size / value - 1:.2%} in {cpu:.2f} CPU s, {leaves} leaves", flush=True)
 
 
 if __name__ == "__main__":

@@ -16,13 +16,14 @@ plane         n = 2000 random points in the plane with bias: 8 million columns, 
 """
 
 import itertools
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
 from timing import hold, run_parts, timed
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from clifford_rand_nn import (
     ConvexReLURegressor,
     CrossProductLassoRegressor,
@@ -44,6 +45,7 @@ from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso_path import solution_at
 from clifford_rand_nn.solvers.lasso_path_following import homotopy
 from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
+from support.descents import Descent
 
 PAPER = 1e-3  # the paper's beta on the spiral, in its scale
 OPTIMUM = 0.80696367  # of the dictionary, found by CLARABEL to 1e-8 in another program
@@ -169,56 +171,6 @@ def instances():
         yield f"{kind} n={n} d={d} bias={bias} {loss}", X, y, loss, bias
 
 
-def row_loss(loss, f, y):
-    """Return the loss of every row and its derivative, independently of the library."""
-    if loss == "logistic":
-        return np.logaddexp(0, -y * f), -y * expit(-y * f)
-    r = f - y
-    if loss == "squared":
-        return 0.5 * r**2, r
-    return np.where(np.abs(r) <= 1, 0.5 * r**2, np.abs(r) - 0.5), np.clip(r, -1, 1)
-
-
-def descents(X, y, beta, loss, bias, network, starts, rng):
-    """Return the value of a network in the non-convex problem with per-neuron l1 norms, and the best local descents.
-
-    From the network, and from random starts. Variables are the positive and negative parts of the weights, so that
-    ||w||_1 is smooth within bounds.
-    """
-    n, d = X.shape
-    m = n + 1
-
-    def unpack(x):
-        return x[: m * d].reshape(m, d), x[m * d : 2 * m * d].reshape(m, d), *np.split(x[2 * m * d :], [m, 2 * m])
-
-    def value(x):
-        plus, minus, b, alpha, t = unpack(x)
-        hidden = np.maximum(X @ (plus - minus).T + b, 0)
-        terms, slope = row_loss(loss, hidden @ alpha + t[0], y)
-        slope = slope / n
-        norms = (plus + minus).sum(axis=1)
-        total = terms.mean() + 0.5 * beta * (norms @ norms + alpha @ alpha)
-        back = slope[:, None] * (hidden > 0) * alpha
-        g_w, shrink = back.T @ X, beta * norms[:, None]
-        g = [g_w + shrink, -g_w + shrink, back.sum(axis=0) * bias, hidden.T @ slope + beta * alpha]
-        return total, np.concatenate([part.ravel() for part in g] + [[slope.sum() * bias]])
-
-    def packed(W, rest):
-        return np.concatenate([np.maximum(W, 0).ravel(), np.maximum(-W, 0).ravel(), rest])
-
-    free, fixed = (None, None), (0, 0)
-    bounds = [(0, None)] * (2 * m * d) + [free if bias else fixed] * m + [free] * m + [free if bias else fixed]
-    W, rest, k = np.zeros((m, d)), np.zeros(2 * m + 1), network.n_neurons
-    W[:k], rest[:k], rest[m : m + k], rest[-1] = network.W1, network.b1, network.w2[:, 0], network.b2[0]
-    points, scale = [packed(W, rest)], np.r_[np.full(m, bias), np.ones(m), bias]
-    for _ in range(starts):
-        part = rng.standard_normal((m, d))
-        points.append(packed(part, rng.standard_normal(2 * m + 1) * scale))
-    settings = {"jac": True, "method": "L-BFGS-B", "bounds": bounds, "options": {"maxiter": 2000}}
-    ends = [minimize(value, x, **settings).fun for x in points]
-    return value(points[0])[0], min(ends[0], value(points[0])[0]), min(ends[1:])
-
-
 def by_cvxpy(problem):
     """Solve by CLARABEL, asked for 1e-10, or by SCS where CLARABEL breaks off."""
     with warnings.catch_warnings():
@@ -247,7 +199,10 @@ def equal():
         program = by_cvxpy(ConvexReLUProblem(X, y, patterns, beta, penalty="group_l1", **options))
         network = balanced_network(lasso.coefficients, 1)
         zero = LassoProblem(np.zeros((len(X), 0)), y, 1.0, loss=loss).datafit.value(0 * y[:, None])
-        decoded, near, best = descents(X, y, beta, loss, bias, network, 20, rng)
+        descent = Descent(X, y[:, None], loss, beta, 1, bias, bias)
+        weights = network.W1, network.b1, network.w2, network.b2
+        decoded, best = descent.objective(*weights), descent.lowest(rng, len(X) + 1, 20, steps=2000)
+        near = descent.lowest(rng, len(X) + 1, 2, near=weights, steps=2000)
         cones = ConePricer(X, patterns, 2, bias)
         two, reference = generate(cones), by_cvxpy(ConvexReLUProblem(X, y, patterns, beta, **options))
         errors = {

@@ -2,18 +2,16 @@
 
     python tests/benchmarks/bench_export.py [--rows 1_000_000] [--columns 50] [--neurons 50] [--repeat 5]
 
-Rows are float32 for ONNX as for the model; ours and theirs take turns, and the best of the repetitions counts. CPU
-seconds stand beside wall seconds, as other processes share the machine.
+Rows are float32 for ONNX as for the model; the best of the repetitions counts. CPU seconds stand beside wall seconds,
+as other processes share the machine.
 """
 
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import onnxruntime
-from timing import options
+from timing import least, options
 
 from clifford_rand_nn import ConvexNetworkClassifier, TwoLayerNetwork
 
@@ -24,9 +22,8 @@ def main():
     rng = np.random.default_rng(0)
     d, m = asked.columns, asked.neurons
     X = rng.standard_normal((asked.rows, d)).astype(np.float32)
-    network = TwoLayerNetwork(
-        rng.standard_normal((m, d)), rng.standard_normal(m), rng.standard_normal((m, 1)), np.zeros(1)
-    )
+    W, b, alpha = rng.standard_normal((m, d)), rng.standard_normal(m), rng.standard_normal((m, 1))
+    network = TwoLayerNetwork(W, b, alpha, np.zeros(1))
     print(f"onnxruntime {onnxruntime.__version__}, {onnxruntime.get_device()}; rows of {d} columns, float32")
     compare(f"{m} neurons, all rows at once", network, X, len(X), asked.repeat)
     compare(f"{m} neurons, 10,000 rows at a time", network, X, 10_000, asked.repeat)
@@ -42,15 +39,9 @@ def compare(title, model, X, batch, repeat):
         path = model.to_onnx(Path(folder) / "model.onnx")
         session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     ours = getattr(model, "predict_proba", model.predict)
-    ways: dict[str, Callable] = {"ours": ours, "onnx": lambda part: session.run(None, {"X": part})}
-    best = dict.fromkeys(ways, (np.inf, np.inf))
-    for _ in range(repeat):
-        for name, run in ways.items():
-            wall, cpu = time.perf_counter(), time.process_time()
-            for start in range(0, len(X), batch):
-                run(X[start : start + batch])
-            best[name] = min(best[name], (time.perf_counter() - wall, time.process_time() - cpu))
-    for name, (wall, cpu) in best.items():
+    parts = [X[start : start + batch] for start in range(0, len(X), batch)]
+    for name, run in (("ours", ours), ("onnx", lambda part: session.run(None, {"X": part}))):
+        wall, cpu = least(lambda run=run: [run(part) for part in parts], repeat)
         print(f"{title:40} {name:5} {len(X) / wall:12,.0f} rows/s   {wall:.3f} s, {cpu:.3f} s of CPU")
 
 

@@ -1,15 +1,12 @@
 """Every family with its defaults against tuned logistic regression: accuracy on held-out rows, seconds, beta.
 
-    python tests/benchmarks/bench_families.py FOLDER… [--rows 1000] [--splits 5] [--draws 10] [--models …]
-                                              [--limit 20] [--inner]
+    python tests/benchmarks/bench_families.py FOLDER… [--rows 1000] [--splits 5] [--models …] [--limit 20]
 
 FOLDER holds ``.npz`` files with X, y and split (True = train); uint8 is divided by 255. scikit-learn's iris, wine,
 breast cancer and digits are always there, with a stratified split of 60 %: ``--splits`` of them for those of at most
 200 rows, where one test row is more than a point; the means are shown. Columns are standardized for all, by the
 training rows. At most ``--rows`` training rows are used, stratified, the same for all; logistic regression chooses C by
-3 folds of them. ``--draws`` of the rows of a set of a folder; the means are shown. ``--limit`` seconds are given to a
-family that asks for ``max_time``; the line then has a star. ``--inner`` splits the training part once more and never
-looks at a test row: for choices of design.
+3 folds of them. ``--limit`` seconds are given to a family that asks for ``max_time``; the line then has a star.
 """
 
 import warnings
@@ -38,7 +35,7 @@ FEW = 200
 BUNDLED = ("iris", "wine", "breast_cancer", "digits")
 
 
-def sets(folders, splits, draws):
+def sets(folders, splits):
     """Yield the name and training and test rows of every set, as often as it is split."""
     for name in BUNDLED:
         X, y = getattr(sklearn.datasets, f"load_{name}")(return_X_y=True)
@@ -48,13 +45,11 @@ def sets(folders, splits, draws):
     for path in sorted(path for folder in folders for path in Path(folder).glob("*.npz")):
         with np.load(path) as data:
             if {"X", "y", "split"} <= set(data.files):
-                yield path.stem, [halves(path.parent, path.stem)] * draws
+                yield path.stem, [halves(path.parent, path.stem)]
 
 
-def prepared(X, y, X_test, y_test, rows, inner, seed):
+def prepared(X, y, X_test, y_test, rows, seed):
     """Return at most so many training rows, and rows to score on, standardized by the former."""
-    if inner:
-        X, X_test, y, y_test = train_test_split(X, y, train_size=0.6, stratify=y, random_state=seed)
     if len(X) > rows:
         X, _, y, _ = train_test_split(X, y, train_size=rows, stratify=y, random_state=seed)
     scaler = StandardScaler().fit(X)
@@ -82,13 +77,13 @@ def measured(make, rows, limit):
 
 def main():
     models = (["gated", "ridge", "relu", "lasso"], {"nargs": "*"})
-    numbers = {"rows": 1000, "splits": 1, "draws": 1, "limit": float, "inner": False}
+    numbers = {"rows": 1000, "splits": 1, "limit": float}
     args = options(__doc__, ("folders", {"nargs": "*"}), models=models, **numbers)
     warnings.simplefilter("ignore")
     names = ["logistic", *args.models]
     print(f"{'set':18} {'n':>5} {'d':>4} {'k':>3} " + " ".join(f"{name:>24}" for name in names), flush=True)
-    for name, parts in sets(args.folders, args.splits, args.draws):
-        rows = [prepared(*part, args.rows, args.inner, seed) for seed, part in enumerate(parts)]
+    for name, parts in sets(args.folders, args.splits):
+        rows = [prepared(*part, args.rows, seed) for seed, part in enumerate(parts)]
         X, y = rows[0][:2]
         line = f"{name:18} {len(X):5} {X.shape[1]:4} {len(np.unique(y)):3} "
         print(line + "".join(measured(MODELS[model], rows, args.limit) for model in names), flush=True)

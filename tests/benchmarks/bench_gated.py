@@ -42,10 +42,8 @@ def run(name, X, y, Xt, yt, beta, n_gates, n_reference):
         rows = slice(0, n_reference)
         small = GatedReLUProblem(X[rows], np.where(y[rows] == 1, 1.0, -1.0), model.patterns_[rows], beta)
         ours, theirs = AutoSolver(tol=1e-8).solve(small), CvxpyReference().solve(small)
-        print(
-            f"  first {n_reference} rows: ours {ours.objective:.10f} in {ours.seconds:.2f} s, CVXPY + CLARABEL ", end=""
-        )
-        print(f"{theirs.objective:.10f} in {theirs.seconds:.2f} s; relative difference ", end="")
+        print(f"  first {n_reference} rows: ours {ours.objective:.10f} in {ours.seconds:.2f} s, ", end="")
+        print(f"CVXPY + CLARABEL {theirs.objective:.10f} in {theirs.seconds:.2f} s; relative difference ", end="")
         print(f"{abs(ours.objective / theirs.objective - 1):.1e}, time ratio {theirs.seconds / ours.seconds:.1f}")
 
 

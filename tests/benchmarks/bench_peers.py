@@ -21,6 +21,7 @@ left out. Leaves with 1 if a statement fails.
 """
 
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -29,8 +30,8 @@ from pathlib import Path
 import numpy as np
 from data import halves, text_like
 from gap import beta_max, nonconvex_objective, relative_gap
-from peers.process import Peer, PeerError
-from timing import chosen, machine, options
+from peers import solvers
+from timing import chosen, in_process, machine, options
 
 from clifford_rand_nn import activation_patterns, sample_gates
 
@@ -49,6 +50,26 @@ def real(folder, name, n_gates=50):
         X = X / np.linalg.norm(X, axis=1).mean()
     D = activation_patterns(X, sample_gates(X, n_gates, method="cross", sketch_dim="auto", random_state=0)).patterns
     return X, np.where(y == 1, 1.0, -1.0), D
+
+
+class Peer:
+    """A solver, called in a process of its own by an interpreter; requests and replies are files of a folder."""
+
+    def __init__(self, name, folder, python=sys.executable):
+        self.name, self.reply, self._python = name, str(Path(folder) / f"{name}.npz"), python
+        self.version = in_process(solvers.version, name, python=python)
+
+    def solve(self, problem, beta, tol, cap, warm=(), **options):
+        """Return the reply, a dict of arrays with "seconds", or None if the call took longer than ``cap`` seconds."""
+        asked = self.name, str(problem), self.reply, beta, tol, cap, dict(warm)
+        try:
+            in_process(solvers.call, *asked, python=self._python, **options)
+        except RuntimeError as error:
+            if str(error).endswith(f"(exit -{int(signal.SIGALRM)})"):
+                return None
+            raise
+        with np.load(self.reply) as stored:
+            return dict(stored)
 
 
 class Problem:
@@ -90,7 +111,7 @@ class Ours:
         while times and max(self.times, default=0) <= 3:
             self.reply = self.ask(self.asked)
             if self.reply is None:
-                raise PeerError("ours did not end at twice its max_time")
+                raise RuntimeError("ours did not end at twice its max_time")
             self.objective, self.gap = self.judge(self.reply)
             reached = self.gap <= self.limit
             if not reached and self.reply["status"] == "optimal" and self.asked >= self.tol / 50:
@@ -138,10 +159,10 @@ class Bench:
             python = self.args.adelie if name == "adelie" else sys.executable
             try:
                 if python is None:
-                    raise PeerError("name its interpreter by --adelie")
-                self.peers[name] = Peer(name, self.folder, self.args.threads, python)
+                    raise RuntimeError("name its interpreter by --adelie")
+                self.peers[name] = Peer(name, self.folder, python)
                 print(f"  {self.peers[name].version}")
-            except PeerError as error:
+            except RuntimeError as error:
                 if name == "ours":
                     raise
                 self.peers[name] = None
@@ -150,11 +171,6 @@ class Bench:
 
     def mine(self, problem, beta, tol, **options):
         return Ours(self.ours, problem, beta, tol, 2 * self.args.cap, solver=self.args.solver, **options)
-
-    def close(self):
-        for peer in self.peers.values():
-            if peer is not None:
-                peer.close()
 
 
 def sweep(name, beta, share, objective, args):
@@ -177,7 +193,7 @@ def ask(peer, problem, beta, lower, tols, budget, mine):
         label = f"    {peer.name:<7} tol {tol:.0e}:"
         try:
             reply = peer.solve(problem.path, beta, tol, max(budget, 1.0))
-        except PeerError as error:
+        except RuntimeError as error:
             print(f"{label} fails: {str(error).strip().splitlines()[-1]}")
             break
         mine.run()
@@ -264,8 +280,6 @@ def part_c(bench):
         "batch 20, 20 epochs": (RATES, {"batch": 20, "epochs": 20}),
         "batch 200, 200 epochs, cosine decay": ((3e-3, 1e-2, 3e-2), {"batch": 200, "epochs": 200, "decay": True}),
     }
-    for _, schedule in schedules.values():
-        adamw.solve(problem.path, BETAS[0], 0.0, 60, warm=False, **{**schedule, "epochs": 1})
     for beta in BETAS[::2] if bench.args.quick else BETAS:
         mine = bench.mine(problem, beta, 1e-4)
         history = [mine.run().reply["history"] for _ in range(3)]
@@ -275,7 +289,8 @@ def part_c(bench):
         for title, (rates, schedule) in schedules.items():
             runs = []
             for rate in rates:
-                reply = adamw.solve(problem.path, beta, 0.0, 4 * bench.args.cap, warm=False, rate=rate, **schedule)
+                given = {"warm": {"epochs": 1}, "rate": rate, **schedule}
+                reply = adamw.solve(problem.path, beta, 0.0, 4 * bench.args.cap, **given)
                 if reply is not None:
                     value = nonconvex_objective(*arrays, beta, reply["W"], reply["alpha"])
                     runs.append((value, float(reply["best_seconds"]), float(reply["run_seconds"]), rate))
@@ -326,17 +341,14 @@ def main():
         args.only = [part for part in args.only if part not in "BC"]
     if args.quick:
         args.cap /= 3
-    os.environ["OPENBLAS_NUM_THREADS"] = str(args.threads)  # for `machine` to print; the workers get their own
+    os.environ |= {f"{name}_NUM_THREADS": str(args.threads) for name in ("OPENBLAS", "OMP", "MKL", "NUMBA")}
     machine("scipy")
     print(f"solver {args.solver}, {args.threads} threads in every process; peers get {args.cap:.0f} s at each beta")
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(args, folder)
-        try:
-            for part in args.only:
-                {"A": part_a, "B": part_b, "C": part_c, "D": part_d}[part](bench)
-        finally:
-            bench.close()
+        for part in args.only:
+            {"A": part_a, "B": part_b, "C": part_c, "D": part_d}[part](bench)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else np.nan
     print(f"\n{time.perf_counter() - began:.0f} s in all, load at the end {load:.1f}")
     sys.exit(bench.verdicts.close())

@@ -123,10 +123,8 @@ def large():
         x = alg.vector(rng.standard_normal(d))
         left, right = (product() * x).values, (A * (B * x)).values
         bracket = np.abs(left - right).max() / np.abs(left).max()
-        print(
-            f"    first call {first:.2f} s, peak {peak_mib(product):.0f} MiB; relative error {off:.1e} by the ", end=""
-        )
-        print(f"definition, {bracket:.1e} between (ab)x and a(bx)   (target ≤ 1e-12)")
+        print(f"    first call {first:.2f} s, peak {peak_mib(product):.0f} MiB; relative error ", end="")
+        print(f"{off:.1e} by the definition, {bracket:.1e} between (ab)x and a(bx)   (target ≤ 1e-12)")
 
 
 def vectors(d=1000):

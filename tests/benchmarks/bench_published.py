@@ -54,10 +54,8 @@ def main():
     args = options(__doc__, ("folder", {"type": Path}), most=10**9, tables=["all"])
     machine("scikit-learn", "pandas")
     published = pd.read_csv(args.folder / "published.csv")
-    scores = published.assign(score=published[FOLDS].mean(axis=1, skipna=False)).pivot(
-        index="table", columns="model", values="score"
-    )
-    scores, cpu_seconds = scores.dropna(), 0.0
+    published["score"] = published[FOLDS].mean(axis=1, skipna=False)
+    scores, cpu_seconds = published.pivot(index="table", columns="model", values="score").dropna(), 0.0
     with zipfile.ZipFile(args.folder / "tables.zip") as archive:
         for file in archive.namelist():
             name = Path(file).stem
@@ -70,9 +68,8 @@ def main():
                 warnings.simplefilter("ignore")
                 scores.loc[name, "this library"], _, cpu = timed(lambda frame=frame, y=y: score(frame, y))
             cpu_seconds += cpu
-            print(
-                f"{name:40} {len(frame):6} rows  {scores.loc[name, 'this library']:.4f}  {cpu:6.1f} CPU s", flush=True
-            )
+            ours = scores.loc[name, "this library"]
+            print(f"{name:40} {len(frame):6} rows  {ours:.4f}  {cpu:6.1f} CPU s", flush=True)
     scores = scores.dropna()
     summary = pd.DataFrame({"mean": scores.mean(), "rank": scores.rank(axis=1, ascending=False).mean()})
     print(summary.sort_values("rank").round(3).to_string())

@@ -25,10 +25,8 @@ TOL = 1e-5  # that of `refine_gates`
 
 def show(row):
     undone = "" if row.kept else " (undone)"
-    print(
-        f"  {row.seconds:7.2f} s: objective {row.objective:.6f}, {row.n_gates} gates, {row.n_active} active, ", end=""
-    )
-    print(f"largest price {row.largest_price:.2f}{undone}", flush=True)
+    print(f"  {row.seconds:7.2f} s: objective {row.objective:.6f}, {row.n_gates} gates, ", end="")
+    print(f"{row.n_active} active, largest price {row.largest_price:.2f}{undone}", flush=True)
 
 
 def run(name, X, y, beta, n_gates, rounds):

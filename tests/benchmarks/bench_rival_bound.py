@@ -11,10 +11,8 @@ arXiv:2410.22311) is over the second moments M of the neurons' vectors (w, a, p)
 Ours is `certify` over all neurons. The optimum is between a bound and the objective of the network that is found.
 """
 
-import argparse
-import time
-
 import numpy as np
+from timing import options, timed
 
 
 def relaxation(X, Y, beta):
@@ -51,25 +49,18 @@ def main():
     """Print both bounds, the objective of the network, and seconds."""
     import clifford_rand_nn as nn
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=75)
-    parser.add_argument("--beta", type=float, default=1e-2)
-    parser.add_argument("--max-time", type=float, default=60.0)
-    parser.add_argument("--table", help="an .npz file with X and y of two classes")
-    options = parser.parse_args()
-    X, Y = data(options.table, options.rows)
+    table = (str, "an .npz file with X and y of two classes")
+    asked = options(__doc__, rows=75, beta=1e-2, max_time=60.0, table=table)
+    X, Y = data(asked.table, asked.rows)
     rng = np.random.default_rng(0)
     network = rng.normal(size=(20, X.shape[1])), np.zeros(20), rng.normal(size=(20, Y.shape[1])), np.zeros(Y.shape[1])
-    began = time.perf_counter()
-    verdict = nn.certify(
-        network, X, Y, loss="squared", beta=options.beta, gates="exhaustive", max_time=options.max_time
-    )
-    ours, began = time.perf_counter() - began, time.perf_counter()
-    value, status = relaxation(np.column_stack([X, np.ones(len(X))]), Y, options.beta)
-    print(f"{len(X)} rows, {X.shape[1]} columns, {Y.shape[1]} outputs, beta {options.beta:g}")
+    given = {"loss": "squared", "beta": asked.beta, "gates": "exhaustive", "max_time": asked.max_time}
+    verdict, ours, _ = timed(lambda: nn.certify(network, X, Y, **given))
+    (value, status), theirs, _ = timed(lambda: relaxation(np.column_stack([X, np.ones(len(X))]), Y, asked.beta))
+    print(f"{len(X)} rows, {X.shape[1]} columns, {Y.shape[1]} outputs, beta {asked.beta:g}")
     print(f"objective of a network   {verdict.best_known_objective:.6g}")
     print(f"bound, all neurons       {verdict.lower_bound:.6g}  {ours:.1f} s")
-    print(f"semidefinite relaxation  {value:.6g}  {time.perf_counter() - began:.1f} s ({status})")
+    print(f"semidefinite relaxation  {value:.6g}  {theirs:.1f} s ({status})")
 
 
 if __name__ == "__main__":

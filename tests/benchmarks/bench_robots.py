@@ -4,29 +4,15 @@
 threads it is that of both. Pinocchio's model is the same file, gafro's a Franka arm of seven joints.
 """
 
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
-from timing import machine
+from timing import least, machine, seconds
 
 from clifford_rand.presets import pga
 
 FILE = Path(__file__).parents[1] / "clifford_rand" / "robots" / "urdf" / "arm7.urdf"
 MANY, SOME = 100_000, 10_000
-
-
-def best(function, repeats=5, count=1):
-    """Return the least CPU seconds of a call, and the least seconds by the clock."""
-    cpu, wall = [], []
-    for _ in range(repeats):
-        start, clock = time.process_time(), time.perf_counter()
-        for _ in range(count):
-            function()
-        cpu.append((time.process_time() - start) / count)
-        wall.append((time.perf_counter() - clock) / count)
-    return min(cpu), min(wall)
 
 
 def functions(arm):
@@ -69,21 +55,17 @@ def gafro():
 
 
 def main():
-    start = time.perf_counter()
+    print(f"from_urdf {1e3 * seconds(lambda: pga.Robot.from_urdf(FILE)):.0f} ms")
     arm = pga.Robot.from_urdf(FILE)
-    print(f"from_urdf {1e3 * (time.perf_counter() - start):.0f} ms")
     rng = np.random.default_rng(0)
     one, many = rng.uniform(-1, 1, (3, 7)), rng.uniform(-1, 1, (3, MANY, 7))
     print(f"\n{'ours':22}{'first call':>12}{'one':>12}{'one, clock':>12}{MANY:>12,}{'clock':>12}")
     for name, function in functions(arm).items():
-        start = time.perf_counter()
-        function(*one)
-        first = time.perf_counter() - start
-        cpu, wall = best(lambda f=function: f(*one), 7, 2000)
-        batch, clock = best(lambda f=function: f(*many))
-        print(
-            f"{name:22}{first:10.2f} s{1e6 * cpu:9.1f} µs{1e6 * wall:9.1f} µs{1e3 * batch:9.1f} ms{1e3 * clock:9.1f} ms"
-        )
+        first = seconds(lambda f=function: f(*one))
+        wall, cpu = least(lambda f=function: f(*one), 7, 2000)
+        clock, batch = least(lambda f=function: f(*many), 5)
+        print(f"{name:22}{first:10.2f} s{1e6 * cpu:9.1f} µs{1e6 * wall:9.1f} µs", end="")
+        print(f"{1e3 * batch:9.1f} ms{1e3 * clock:9.1f} ms")
     for peer in (pinocchio, gafro):
         try:
             calls = peer()
@@ -93,12 +75,12 @@ def main():
         print(f"\n{peer.__name__:22}{'one':>12}{'one, clock':>12}{f'loop of {MANY:,}':>18}")
         for name, function in calls.items():
             try:
-                cpu, wall = best(lambda f=function: f(*one), 7, 2000)
+                wall, cpu = least(lambda f=function: f(*one), 7, 2000)
             except TypeError as error:
                 print(f"{name}: {str(error).splitlines()[0]}")
                 continue
             rows = list(zip(*many, strict=True))
-            loop, _ = best(lambda f=function, rows=rows: [f(*row) for row in rows], 1)
+            _, loop = least(lambda f=function, rows=rows: [f(*row) for row in rows], 1)
             print(f"{name:22}{1e6 * cpu:9.1f} µs{1e6 * wall:9.1f} µs{1e3 * loop:15.1f} ms")
     gradients(arm, many[:, :SOME])
     machine("numba")
@@ -121,10 +103,10 @@ def gradients(arm, numbers):
             function().backward()
 
         with torch.no_grad():
-            plain, _ = best(function, 3)
-        full, _ = best(both, 3)
+            _, plain = least(function)
+        _, full = least(both)
         print(f"{name:22}{1e3 * plain:9.1f} ms{1e3 * full:12.1f} ms{full / plain:8.1f}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

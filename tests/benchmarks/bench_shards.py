@@ -1,8 +1,8 @@
 """Rows beyond memory: every line of the acceptance table, fits in a process each, with their peak memory.
 
     python tests/benchmarks/bench_shards.py --folder FOLDER
-        [--line gated dask torch growth default settings peers faults verify] [--rows 1_000_000] [--columns 384]
-        [--gates 50] [--beta 1e-3] [--tol 1e-2] [--threads 2] [--kills 30] [--out picture.png] [--limit 120]
+        [--line gated dask torch growth default settings peers verify] [--rows 1_000_000] [--columns 384]
+        [--gates 50] [--beta 1e-3] [--tol 1e-2] [--threads 2] [--out picture.png] [--limit 120]
 
 Rows are made in FOLDER (0.77 GB for the default), in float16, by a teacher network with noise; the seed is fixed.
 gated: after a fit to few rows, the first call, `GatedReLUClassifier` on all rows, its certified gap, its peak, and its
@@ -14,13 +14,11 @@ imports, and of a pass, a row; what is done on the sample, whatever n, is beside
 C, sizes of trees, chosen for every method by trials of a quarter of --limit seconds on a quarter of the rows, judged by
 training rows of the last shard, and kept in FOLDER. peers: what a user would take, with these settings, on the same
 shards, until --limit seconds, in one picture; what it measured is kept in FOLDER, so that --peers may run some of them.
-faults: kills, see tests/fuzz/shard_kills.py. verify: the certificate of the first line from the shards. Every line
-prints wall seconds; CPU seconds beside them tell more on a busy machine.
+verify: the certificate of the first line from the shards. Every line prints wall seconds; CPU seconds beside them tell
+more on a busy machine.
 """
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +35,7 @@ NAMES = {
     "xgboost": "XGBoost (external memory)",
     "dask_ml": "dask-ml LogisticRegression",
 }
-LINES = ("gated", "dask", "torch", "growth", "default", "settings", "peers", "faults", "verify")
+LINES = ("gated", "dask", "torch", "growth", "default", "settings", "peers", "verify")
 
 
 def measure(title, work, *, more=lambda found: "", **options):
@@ -128,11 +126,8 @@ class Bench:
             names = ("seconds", "pass_seconds", "pass_cpu")
             whole, passes, cpu = (run[name] / run["n"] / (last[name] / last["n"]) for name in names)
             share = last["passes"] / run["passes"]
-            print(
-                f"    {run['n']:>9,}: seconds a row {whole:.2f} × those of all, of a pass {passes * share:.2f} × ",
-                end="",
-            )
-            print(f"(cpu {cpu * share:.2f} ×), peak {run['peak'] / last['peak']:.2f} ×")
+            print(f"    {run['n']:>9,}: seconds a row {whole:.2f} × those of all, of a pass ", end="")
+            print(f"{passes * share:.2f} × (cpu {cpu * share:.2f} ×), peak {run['peak'] / last['peak']:.2f} ×")
 
     def default(self):
         title, folder = f"default network, {self.o.rows:,} × 50 in shards", self.rows(50)
@@ -189,10 +184,9 @@ class Bench:
             print(f"{NAMES[name]:<32} FAILED: {error}", flush=True)
             return {}
         seconds, accuracy, loss = found["points"][-1]
-        print(
-            f"{NAMES[name]:<32} {found['rows']:>9,} rows, {seconds:7.1f} s, peak {found['peak'] / 1e9:.2f} GB", end=""
-        )
-        print(f", accuracy {accuracy:.4f}, log loss {loss:.4f}, {of_settings(setting)}", flush=True)
+        print(f"{NAMES[name]:<32} {found['rows']:>9,} rows, {seconds:7.1f} s", end="")
+        print(f", peak {found['peak'] / 1e9:.2f} GB, accuracy {accuracy:.4f}, log loss {loss:.4f}", end="")
+        print(f", {of_settings(setting)}", flush=True)
         return {f"{NAMES[name]}, {found['rows']:,} rows": found["points"]}
 
     def _read(self, what):
@@ -201,10 +195,6 @@ class Bench:
 
     def _write(self, what, value):
         (Path(self.rows()) / f"{what}.json").write_text(json.dumps(value))
-
-    def faults(self):
-        script = Path(__file__).parents[1] / "fuzz" / "shard_kills.py"
-        subprocess.run([sys.executable, str(script), "--kills", str(self.o.kills)], check=False)
 
     def verify(self):
         if not Path(self.kept).exists():
@@ -251,7 +241,6 @@ def main():
         beta=0.001,
         tol=0.01,
         threads=2,
-        kills=30,
         limit=(120.0, "seconds of training of a peer"),
         peers=(str, {"choices": peers.GRIDS, "nargs": "+"}),
         out="shards.png",

@@ -6,15 +6,14 @@ Beside the frames: the processor time of the browser for one frame, which other 
 core can draw 1000 / renderer frames a second; the GPU process, here software, runs beside it.
 """
 
-import platform
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-import k3d
 import numpy as np
 import psutil
+from timing import machine
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import clifford_rand as cr
@@ -57,8 +56,7 @@ def processor_time(driver):
 
 
 def main(n):
-    print(f"{platform.processor() or platform.machine()}, {psutil.cpu_count()} cores, K3D {k3d.__version__}")
-    print(f"load {psutil.getloadavg()[0]:.1f}")
+    machine("k3d")
     with tempfile.TemporaryDirectory() as folder:
         browser = start_browser(Path(folder))
         try:

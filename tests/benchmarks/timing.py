@@ -88,9 +88,14 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
     return result, time.perf_counter() - wall, time.process_time() - cpu
 
 
-def least(work: Callable[[], Any], repeats: int = 3) -> tuple[float, float]:
+def least(work: Callable[[], Any], repeats: int = 3, calls: int = 1) -> tuple[float, float]:
     """Return the least seconds, and seconds of the processor, of some calls: other processes only ever add time."""
-    wall, cpu = np.min([timed(work)[1:] for _ in range(repeats)], axis=0)
+
+    def several() -> None:
+        for _ in range(calls):
+            work()
+
+    wall, cpu = np.min([timed(several)[1:] for _ in range(repeats)], axis=0) / calls
     return float(wall), float(cpu)
 
 
@@ -130,15 +135,17 @@ print(json.dumps(getattr(importlib.import_module(module), name)(*arguments, **op
 """
 
 
-def in_process(work: Callable[..., Any], *arguments: Any, limit: float | None = None, **options: Any) -> Any:
+def in_process(
+    work: Callable[..., Any], *arguments: Any, limit: float | None = None, python: str = sys.executable, **options: Any
+) -> Any:
     """Return what a function of a benchmark returns in a new process, whose peak memory is its own; JSON both ways.
 
-    RuntimeError if it ends otherwise, or not within ``limit`` seconds.
+    RuntimeError if it ends otherwise, or not within ``limit`` seconds. ``python`` is the interpreter.
     """
     file = Path(sys.modules[work.__module__].__file__ or "").resolve()
     module = ".".join(file.relative_to(HERE).with_suffix("").parts)
     search = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, "-c", _CALL, module, work.__name__, json.dumps([arguments, options])]
+    command = [python, "-c", _CALL, module, work.__name__, json.dumps([arguments, options])]
     environment = {**os.environ, "PYTHONPATH": search, "PYTHONWARNINGS": "ignore"}
     try:
         done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=limit)

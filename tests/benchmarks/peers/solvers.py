@@ -1,10 +1,13 @@
-"""The solvers that are compared: ``solve_NAME(X, y, D, beta, tol, **options)`` returns a dict of arrays.
+"""The solvers that are compared, each called in a process of its own; ``solve_NAME(X, y, D, beta, tol, **options)``.
 
-Every one minimizes (1/2n) ||sum_i D_i X u_i - y||^2 + beta sum_i ||u_i||_2 (`ours` other losses too) and returns "u",
-(P, d). A peer may need an environment of its own, so nothing but NumPy and the peer is imported for it; `PACKAGES` says
-which one. A solver of ours to compare is one line in `solve_ours`.
+Every one minimizes (1/2n) ||sum_i D_i X u_i - y||^2 + beta sum_i ||u_i||_2 (`ours` other losses too) and returns a dict
+of arrays with "u", (P, d). A peer may need an environment of its own, so nothing but NumPy and the peer is imported for
+it; `PACKAGES` says which one. A solver of ours to compare is one line in `solve_ours`.
 """
 
+import importlib.metadata
+import math
+import signal
 import time
 
 import numpy as np
@@ -13,6 +16,30 @@ PACKAGES = {"ours": "clifford-rand", "celer": "celer", "skglm": "skglm", "adelie
 PACKAGES["adamw"] = "torch"
 # On two cores two threads took up to three times as long as one (n = 2000, d = 384, P = 50), so adelie gets one.
 ADELIE_THREADS = 1
+
+
+def version(name):
+    """Return the package of a solver with its version, and NumPy's."""
+    return f"{PACKAGES[name]} {importlib.metadata.version(PACKAGES[name])}, NumPy {np.__version__}"
+
+
+def call(name, problem, reply, beta, tol, cap, warm, **options):
+    """Solve the problem of a file within ``cap`` seconds, or this process ends; write the arrays, "seconds" with them.
+
+    The clock runs from the arrays to the coefficients. Before, the same call runs with a beta near its maximum and the
+    options ``warm``, so that imports and compilation are outside.
+    """
+    solve = globals()[f"solve_{name}"]
+    with np.load(problem) as stored:
+        X, y, D = (stored[key] for key in "XyD")
+    largest = np.linalg.norm(X.T @ (D * y[:, None]), axis=0).max() / len(y)
+    solve(X, y, D, (0.4 if options.get("loss") == "logistic" else 0.8) * largest, 1e-2, **options | warm)
+    signal.alarm(math.ceil(cap))  # which ends a process that has no handler of it
+    began = time.perf_counter()
+    arrays = solve(X, y, D, beta, tol, **options)
+    seconds = time.perf_counter() - began
+    signal.alarm(0)
+    np.savez(reply, **{"seconds": seconds, **arrays})
 
 
 def solve_ours(X, y, D, beta, tol, loss="squared", bias=False, solver="auto", max_time=None):
