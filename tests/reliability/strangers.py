@@ -5,7 +5,6 @@ archives that unpack to gigabytes, SQL that never ends, names with escape sequen
 opened in a process with 3 GB of address space, which has to answer within 30 s by a result or one line.
 """
 
-import io
 import os
 import pickle
 import resource
@@ -18,6 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from reliability.promise import Outcome
+from support.archives import header, members_of, npy
+from support.damage import Harmful
 from support.running import answered
 
 _SECONDS, _BYTES = 30, 3 * 2**30
@@ -65,11 +66,7 @@ def _open(answers, name, folder, path):
 # ---- what strangers make
 
 
-class _Code:
-    """A pickle of it makes a file when it is loaded."""
-
-    def __reduce__(self):
-        return (open, (_CANARY, "w"))
+_CODE = np.array([Harmful(Path(_CANARY))], dtype=object)
 
 
 def _model(folder):
@@ -83,8 +80,7 @@ def _model(folder):
 def _changed(folder, change):
     """Return a model file whose members were changed: a dict of names and bytes."""
     path = _model(folder)
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = members_of(path.read_bytes())
     change(members)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, data in members.items():
@@ -94,32 +90,20 @@ def _changed(folder, change):
     return path
 
 
-def _npy(array, **options):
-    stream = io.BytesIO()
-    np.save(stream, array, **options)
-    return stream.getvalue()
-
-
-def _header(*shape):
-    stream = io.BytesIO()
-    np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
-    return stream.getvalue()
-
-
 def _first(members):
     return next(name for name in members if "meta" not in name)
 
 
 def _pickled(members):
-    members[_first(members)] = _npy(np.array([_Code()], dtype=object), allow_pickle=True)
+    members[_first(members)] = npy(_CODE)
 
 
 def _stated(members):
-    members[_first(members)] = _header(_HUGE)
+    members[_first(members)] = header("<f8", _HUGE)
 
 
 def _bomb(members):
-    members[_first(members)] = [_header(2**29), *[bytes(2**22)] * 1024]  # 4 GB of zeros, which pack to 19 MB
+    members[_first(members)] = [header("<f8", 2**29), *[bytes(2**22)] * 1024]  # 4 GB of zeros, which pack to 19 MB
 
 
 def _outside(members):
@@ -143,7 +127,7 @@ def _table(ending):
         path = folder / f"t{ending}"
         name, cell = "a\x1b[2J\x9b", "u\x1b]0;title\x07"
         if ending == ".npz":
-            np.savez(path, X=np.array([_Code()], dtype=object), y=np.zeros(1))
+            np.savez(path, X=_CODE, y=np.zeros(1))
         elif ending == ".parquet":
             import pyarrow as pa
             import pyarrow.parquet
@@ -171,7 +155,7 @@ def _named(folder):
 
 def _shards(pickled):
     def make(folder):
-        data = _npy(np.array([[_Code()]]), allow_pickle=True) if pickled else _header(_HUGE, 3)
+        data = npy(_CODE[None]) if pickled else header("<f8", _HUGE, 3)
         (folder / "X-00000.npy").write_bytes(data)
         np.save(folder / "y-00000.npy", np.zeros(3))
         return folder
@@ -180,7 +164,7 @@ def _shards(pickled):
 
 
 def _pickle(folder):
-    (folder / "m.npz").write_bytes(pickle.dumps(_Code()))
+    (folder / "m.npz").write_bytes(pickle.dumps(_CODE[0]))
     return folder / "m.npz"
 
 

@@ -8,7 +8,6 @@ processors: one a job is granted for handing over. Parts of it: kinds of work, "
 """
 
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -16,7 +15,10 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
+
 from reliability.promise import Outcome
+from support.damage import damaged_bytes
 from support.mixed import WORK
 from support.repeated import ACROSS, SLOW
 from support.running import answer, begin, environment
@@ -29,7 +31,7 @@ _HELD = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")  # root,
 
 
 def run(budget):
-    rng = random.Random(budget.seed)
+    rng = np.random.default_rng(budget.seed)
     with tempfile.TemporaryDirectory(prefix="threads-") as scratch:
         scratch = Path(scratch)
         scratch.chmod(0o755)
@@ -107,10 +109,12 @@ def _code(budget, scratch, rng, faults):
     while torn < most:
         folder = scratch / "torn"
         shutil.copytree(full, folder)
-        done = [_damage(folder / file, rng) for file in rng.sample(files, min(each, len(files)))]
+        done = rng.permutation(len(files))[:each]
+        for path in (folder / files[k] for k in done):
+            path.write_bytes(damaged_bytes(path.read_bytes(), rng))
         torn += len(done)
         found = _work(names, scratch, NUMBA_CACHE_DIR=str(folder))["alone"]
-        faults += _differing(f"files of code that were {', '.join(done)}", first, found)
+        faults += _differing(f"damaged files of code {[str(files[k]) for k in done]}", first, found)
         shutil.rmtree(folder)
     ways = [f"{len(at_once)} processes that fill one folder of code", f"{torn} damaged files of it"]
     if not budget.short and (os.geteuid() or shutil.which(_HELD[0])):
@@ -126,22 +130,6 @@ def _code(budget, scratch, rng, faults):
                 faults.append("the folder that may not be written to was written to")
         ways.append("a full and an empty one that may not be written to")
     return ", ".join(ways)
-
-
-def _damage(path, rng):
-    """Cut, fill or change a file; return what was done to it."""
-    content = bytearray(path.read_bytes())
-    how = rng.choice(("cut", "emptied", "filled with zeros", "changed in a bit", "overwritten"))
-    place = rng.randrange(len(content))
-    if how in ("cut", "emptied"):
-        del content[place if how == "cut" else 0 :]
-    elif how == "changed in a bit":
-        content[place] ^= 1 << rng.randrange(8)
-    else:
-        stop = rng.randint(place, len(content))
-        content[place:stop] = bytes(stop - place) if how == "filled with zeros" else rng.randbytes(stop - place)
-    path.write_bytes(content)
-    return how
 
 
 # ---- nested pools

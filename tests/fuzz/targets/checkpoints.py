@@ -7,8 +7,8 @@ import numpy as np
 from clifford_rand_nn import ConvexNetworkRegressor, GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.shards.checkpoint import Checkpoint
 from clifford_rand_nn.shards.source import Shards
-from fuzz.archives import crossed, members_of, with_json
 from fuzz.target import Target
+from support.archives import crossed, members_of, with_json
 from support.damage import damaged_bytes, damaged_directory
 
 COUNTED = (

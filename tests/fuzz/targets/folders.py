@@ -9,18 +9,14 @@ import zarr
 from pyarrow import parquet
 
 from clifford_rand_nn.shards.source import Shards, fingerprint, shard_blocks
-from fuzz.archives import archive_of, changed_json, members_of
 from fuzz.target import Target
+from support.archives import archive_of, changed_json, members_of, with_head
 from support.damage import damaged_bytes
 
 COUNTED = (
     *("clifford_rand_nn.shards.source", "clifford_rand_nn.shards.stored_arrays", "clifford_rand_nn.shards.parquet"),
     *("clifford_rand_nn.shards.readers", "clifford_rand_nn.row_sums"),
 )
-_HEADS = [
-    *b"<f8 >f8 <f4 <f2 <c16 |O <U9 <U0 |S0 |V8 <M8[s] |b1 True False True False (8,) () (( '".split(),
-    *(b"(-1, 3)", b"(0, 3)", b"(8, 0)", b"(99999999999, 3)", b"(4, 6)", b"(8, 3, 1)"),
-]
 _LONGEST = 20_000
 _MOST_NUMBERS = 100_000
 
@@ -55,12 +51,8 @@ class Folders(Target):
                     group.create_array(name, data=array, chunks=(3, *array.shape[1:]))
             if kind == "array":
                 zarr.create_array(str(self.data), data=X, chunks=(5, 3), zarr_format=2)
-            files = {
-                str(path.relative_to(self.data)): path.read_bytes()
-                for path in sorted(self.data.rglob("*"))
-                if path.is_file()
-            }
-            self.made.append(archive_of(files))
+            paths = [path for path in sorted(self.data.rglob("*")) if path.is_file()]
+            self.made.append(archive_of({str(path.relative_to(self.data)): path.read_bytes() for path in paths}))
 
     def _empty(self):
         shutil.rmtree(self.data, ignore_errors=True)
@@ -90,27 +82,10 @@ class Folders(Target):
                 except (ValueError, KeyError, RecursionError):
                     files[name] = damaged_bytes(files.get(name) or b"{}", rng)
             elif name.endswith(".npy") and kind < 6:
-                files[name] = self._with_head(files.get(name, b""), rng)
+                files[name] = with_head(files.get(name, b""), rng)
             else:
                 files[name] = damaged_bytes(files.get(name) or b"x", rng)
         return archive_of({name: held[:_LONGEST] for name, held in files.items()}), None
-
-    @staticmethod
-    def _with_head(data, rng):
-        end = 10 + int.from_bytes(data[8:10], "little")
-        head, rest = bytearray(data[10:end]), data[end:]
-        what = _HEADS[rng.integers(len(_HEADS))]
-        mark = b"'shape': " if what.startswith(b"(") else b"'descr': " if what[:1] in b"<>|" else b"fortran_order': "
-        at = head.find(mark)
-        if at >= 0 and rng.random() < 0.9:
-            stop = head.find(b"'", at + len(mark)) if mark != b"'descr': " else head.find(b",", at)
-            head[at + len(mark) : stop - (2 if mark == b"'shape': " else 0)] = (
-                what if mark != b"'descr': " else b"'%s'" % what
-            )
-        elif len(head):
-            at = int(rng.integers(len(head)))
-            head[at : at + len(what)] = what
-        return data[:8] + (len(head) % 2**16).to_bytes(2, "little") + bytes(head) + rest
 
     def run(self, data, known):
         try:
@@ -131,9 +106,7 @@ class Folders(Target):
         with np.errstate(all="ignore"):
             shards = Shards(self.data, target="y") if columns and zlib.crc32(data) % 4 else Shards(self.data)
             seen = 0
-            if (
-                shards.n_rows * shards.n_features > _MOST_NUMBERS
-            ):  # chunks that are not there are zeros, as many as are wanted
+            if shards.n_rows * shards.n_features > _MOST_NUMBERS:  # of absent chunks, zeros as many as are wanted
                 return "large"
             for part in shards.parts:
                 for block in shard_blocks(shards, part, 3):

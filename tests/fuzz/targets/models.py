@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from clifford_rand_nn import load_model, save_model
-from fuzz.archives import crossed, members_of, with_json
 from fuzz.target import Target
 from support import golden
+from support.archives import crossed, members_of, with_json
 from support.damage import damaged_bytes, damaged_directory, damaged_members
 
 COUNTED = (

@@ -10,8 +10,8 @@ from pyarrow import parquet
 
 from clifford_rand_nn.tables.arrays import read_table
 from clifford_rand_nn.tables.formats import read_blocks, read_frame
-from fuzz.archives import crossed, members_of
 from fuzz.target import Target
+from support.archives import crossed, members_of
 from support.damage import damaged_bytes, damaged_directory
 
 COUNTED = (

@@ -12,6 +12,10 @@ _ODD = (
 )
 _TYPES = ("<f8", "<f4", "<i8", "|b1", ">f8", "<i4", "|u1")
 _NUMBERS = (0, -1, 1, 127, 1e9, 1e308, -1e308, 1e-320, 0.5)
+_HEADS = [
+    *b"<f8 >f8 <f4 <f2 <c16 |O <U9 <U0 |S0 |V8 <M8[s] |b1 True False True False (8,) () (( '".split(),
+    *(b"(-1, 3)", b"(0, 3)", b"(8, 0)", b"(99999999999, 3)", b"(4, 6)", b"(8, 3, 1)", b"(%d,)" % 10**30),
+]
 
 
 def members_of(data):
@@ -36,6 +40,32 @@ def npy(array):
     return out.getvalue()
 
 
+def header(kind, *shape):
+    """Return the head of an NPY file that states a type and a shape."""
+    out = io.BytesIO()
+    np.lib.format.write_array_header_1_0(out, {"descr": kind, "fortran_order": False, "shape": shape})
+    return out.getvalue()
+
+
+def with_head(data, rng):
+    """Return an NPY file whose head states another type, order or shape, or is no head."""
+    end = 10 + int.from_bytes(data[8:10], "little")
+    head, rest = bytearray(data[10:end]), data[end:]
+    what = _HEADS[rng.integers(len(_HEADS))]
+    mark = b"'shape': " if what.startswith(b"(") else b"'descr': " if what[:1] in b"<>|" else b"fortran_order': "
+    at = head.find(mark)
+    if rng.random() < 0.1:
+        head = bytearray(b"(" * int(rng.integers(1, 60_000)))
+    elif at >= 0 and rng.random() < 0.9:
+        stop = head.find(b"'", at + len(mark)) if mark != b"'descr': " else head.find(b",", at)
+        stated = what if mark != b"'descr': " else b"'%s'" % what
+        head[at + len(mark) : stop - (2 if mark == b"'shape': " else 0)] = stated
+    elif len(head):
+        at = int(rng.integers(len(head)))
+        head[at : at + len(what)] = what
+    return data[:8] + (len(head) % 2**16).to_bytes(2, "little") + bytes(head) + rest
+
+
 def crossed(data, others, rng):
     """Return the archive with a member of another, an array of another shape, type or value, or without a member."""
     members = members_of(data)
@@ -50,7 +80,7 @@ def crossed(data, others, rng):
             members[here] = other[name]
         elif kind == 2:
             members.pop(here, None)
-        elif here != "meta.npy":
+        elif here.endswith(".npy") and here != "meta.npy":
             members[here] = npy(_changed(np.load(io.BytesIO(members[here])), rng))
     return archive_of(members)
 
@@ -85,7 +115,9 @@ def with_json(data, member, rng):
 
 
 def changed_json(text, rng):
-    """Return a JSON text with a few values changed, or, at times, a character of it."""
+    """Return a JSON text with a few values changed, or, at times, a character of it; seldom one that is very deep."""
+    if rng.random() < 0.02:
+        return b"[" * 100_000
     if rng.random() < 0.1:
         letters = bytearray(text)
         letters[rng.integers(len(letters))] = rng.choice(list(b'{}[]",:0123456789eE.-+tfn\\u '))
