@@ -1,7 +1,7 @@
 """In how many processes the tests run, which of their cases, which part of them, and with which global seed.
 
 One process and all cases for a few named files; else a process a core, each with one BLAS thread, and few cases of each
-test, the others being slow (`support.few_cases`). For seeds see `support.seeds`.
+test, the others being slow (`support.selection`). For seeds see `support.seeds`.
 """
 
 import gc
@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from support.few_cases import beyond_few
-from support.parts import in_part, part_of
 from support.seeds import ALL, run_seeds, shift_seeds
+from support.selection import beyond_few, in_part, part_of
 
 # examples are no part of the installed library: they are found in the repository, behind what is installed
 ROOT = str(Path(__file__).resolve().parents[1])
@@ -28,7 +27,7 @@ def pytest_addoption(parser):
     group.addoption("--all-seeds", action="store_true", help=f"run the tests for each global seed from 0 to {ALL - 1}")
     text = "few cases of each test, the others being slow, or all; all of named files and with -k, else few"
     parser.getgroup("cases").addoption("--cases", choices=["few", "all"], help=text)
-    text = "of the tests that are selected part K of N, from 0; the parts 0/N to N-1/N are all (support.parts)"
+    text = "of the tests that are selected part K of N, from 0; the parts 0/N to N-1/N are all (support.selection)"
     parser.getgroup("cases").addoption("--part", type=part_of, metavar="K/N", help=text)
 
 
