@@ -206,17 +206,14 @@ REAL_ARRAYS = {
         "integers": (lambda a: np.round(a).astype(np.int64), np.round),
         "small integers": (lambda a: _small(a).astype(np.int8), _small),
         "truth values": (lambda a: a > 0, lambda a: (a > 0).astype(float)),
-        "float16": (_halves, lambda a: _halves(a).astype(np.float32)),
-    }),
+        "float16": (_halves, lambda a: _halves(a).astype(np.float32))}),
     **arrays(SAME, {
         "big-endian float32": (lambda a: a.astype(">f4"), lambda a: a.astype(np.float32)),
-        "extended precision": lambda a: a.astype(np.longdouble),
-    }),
+        "extended precision": lambda a: a.astype(np.longdouble)}),
     **arrays(EQUAL + " or refused", {"objects": lambda a: a.astype(object)}),
     **arrays(REFUSED, {
         "complex": lambda a: a + 1j, "NaN": _with(np.nan), "infinity": _with(np.inf), "-infinity": _with(-np.inf),
-        "all NaN": lambda a: a * np.nan,
-    }),
+        "all NaN": lambda a: a * np.nan}),
     **arrays(RIGHT, {
         "zeros": np.zeros_like,
         "minus zeros": lambda a: -np.zeros_like(a),
@@ -240,8 +237,7 @@ REAL_ARRAYS = {
         "scale 1e-300": lambda a: a * 2.0**-997,
         "denormal": lambda a: np.sign(a) * 5e-324,
         "mixed scales": lambda a: a * 10.0 ** np.linspace(-150, 150, a.shape[-1]),
-        "offset 1e8": lambda a: a + 1e8,
-    }),
+        "offset 1e8": lambda a: a + 1e8}),
 }  # fmt: skip
 FAR_SCALES = ("scale 1e150", "scale 1e300", "scale 1e-150", "scale 1e-300", "denormal")
 NEGATIVE = arrays(REFUSED, {"negative": lambda a: -np.abs(a) - 1})
@@ -281,13 +277,11 @@ def _class_of_one(y):
 LABELS = {
     **without(WRONG, "not a number"),
     **_of_labels(SAME, {
-        "a list": lambda y: y.tolist(), "read-only": _read_only, "not contiguous": lambda y: np.repeat(y, 2)[::2],
-    }),
+        "a list": lambda y: y.tolist(), "read-only": _read_only, "not contiguous": lambda y: np.repeat(y, 2)[::2]}),
     **_of_labels(EQUAL, {
         "objects": lambda y: y.astype(object),
         "big-endian numbers": (lambda y: (y == y[0]).astype(">i4"), lambda y: (y == y[0]).astype(int)),
-        "unsigned": (lambda y: (y == y[0]).astype(np.uint64), lambda y: (y == y[0]).astype(int)),
-    }),
+        "unsigned": (lambda y: (y == y[0]).astype(np.uint64), lambda y: (y == y[0]).astype(int))}),
     **_of_labels(RIGHT, {
         "bytes of letters": lambda y: y.astype("S"),
         "a column": lambda y: y[:, None],
@@ -299,8 +293,7 @@ LABELS = {
         "long words": lambda y: np.where(y == y[0], "w" * 10000, "v"),
         "empty words": lambda y: np.where(y == y[0], "", "v"),
         "huge integers": lambda y: np.where(y == y[0], 2**62, 2**62 + 1),
-        "objects beyond int64": lambda y: np.array([10**30 if k == y[0] else 1 for k in y], object),
-    }),
+        "objects beyond int64": lambda y: np.array([10**30 if k == y[0] else 1 for k in y], object)}),
     **_of_labels(REFUSED, {
         "two columns": lambda y: np.stack([y, y], -1),
         "three axes": lambda y: y[:, None, None],
@@ -318,8 +311,7 @@ LABELS = {
         "with a number": _with_label(1.5),
         "with NaN": _with_label(np.nan),
         "with a list": _with_label([1]),
-        "records": lambda y: np.zeros(len(y), [("a", float), ("b", int)]),
-    }),
+        "records": lambda y: np.zeros(len(y), [("a", float), ("b", int)])}),
 }  # fmt: skip
 GROUPS = NONE_IS_RIGHT | without(LABELS, "None")
 GROUPS = expecting(
@@ -331,21 +323,18 @@ INDEX = {
     **_of_labels(SAME, {
         "a list": lambda i: i.tolist(), "big-endian": lambda i: i.astype(">i8"), "int8": lambda i: i.astype(np.int8),
         "uint64": lambda i: i.astype(np.uint64), "int32": lambda i: i.astype(np.int32), "read-only": _read_only,
-        "Fortran order": np.asfortranarray, "not contiguous": _apart,
-    }),
+        "Fortran order": np.asfortranarray, "not contiguous": _apart}),
     **_of_labels(EQUAL + " or refused", {"objects": lambda i: i.astype(object)}),
     **_of_labels(REFUSED, {
         "masked": _masked, "floats": lambda i: i.astype(float), "halves": lambda i: i + 0.5,
         "with NaN": lambda i: i * np.nan, "complex": lambda i: i + 1j, "truth values": lambda i: i > 0,
         "dates": lambda i: i.astype("M8[D]"), "text of digits": lambda i: i.astype(str),
         "out of range": lambda i: i + 10**6, "far out of range": lambda i: i + 2**62,
-        "beyond int64": lambda i: np.full(i.shape, 2**64 - 1, np.uint64), "ragged": _ragged,
-    }),
+        "beyond int64": lambda i: np.full(i.shape, 2**64 - 1, np.uint64), "ragged": _ragged}),
     **_of_labels(RIGHT, {
         "negative": lambda i: -i - 1, "equal": np.zeros_like, "a scalar": lambda i: i.flat[0],
         "one more axis": lambda i: i[None], "no rows": lambda i: i[:0], "no columns": lambda i: i[..., :0],
-        "one column": lambda i: i[..., :1],
-    }),
+        "one column": lambda i: i[..., :1]}),
 }  # fmt: skip
 
 # ---- numbers
@@ -355,8 +344,7 @@ ANY_NUMBER = {
     **constants(REFUSED, {
         "complex": 1 + 1j, "-infinity": -np.inf, "infinity": np.inf, "NumPy's NaN": np.float32("nan"),
         "a duration": np.timedelta64(1, "D"), "a decimal NaN": decimal.Decimal("nan"), "true": True,
-        "NumPy's true": np.True_,
-    }),
+        "NumPy's true": np.True_}),
     **constants(RIGHT, {"beyond float": 10**400, "beyond printing": 10**6000}),
     **scalars(REFUSED, {"a list of it": lambda v: [v], "an array of it": lambda v: np.array([v, v]), "as text": str}),
 }  # fmt: skip
@@ -365,8 +353,7 @@ COUNT = {
     **constants(REFUSED, {"minus one": -1, "far below": -(2**63), "a half": 1.5}),
     **constants(RIGHT, {
         "zero": 0, "one": 1, "a million millions": 10**12, "2 to the 31": 2**31, "2 to the 63": 2**63,
-        "unsigned, the largest": np.uint64(2**64 - 1),
-    }),
+        "unsigned, the largest": np.uint64(2**64 - 1)}),
     **scalars(RIGHT, {"as a float": float, "as a fraction": fractions.Fraction}),
     **scalars(SAME, {"as int64": np.int64, "as uint8": np.uint8}),
 }  # fmt: skip
@@ -374,12 +361,10 @@ NUMBER = {
     **ANY_NUMBER,
     **constants(RIGHT, {
         "zero": 0.0, "minus zero": -0.0, "1e150": 1e150, "1e-150": 1e-150, "1e300": 1e300, "1e-300": 1e-300,
-        "denormal": 5e-324, "an integer": 2,
-    }),
+        "denormal": 5e-324, "an integer": 2}),
     **scalars(RIGHT, {
         "negative": lambda v: -abs(v) - 1, "as float32": np.float32, "as a fraction": fractions.Fraction,
-        "as a decimal": decimal.Decimal,
-    }),
+        "as a decimal": decimal.Decimal}),
     **scalars(SAME, {"as float64": np.float64}),
 }  # fmt: skip
 POSITIVE = expecting(REFUSED, NUMBER, "negative")
@@ -397,16 +382,14 @@ WORD = {
     **made(RIGHT, {"in capitals": lambda value: str(value).upper()}),
     **made(REFUSED, {
         "with a space": lambda value: f"{value} ", "as bytes": lambda value: str(value).encode(),
-        "in a list": lambda value: [value], "in an array": lambda value: np.array([value, value]),
-    }),
+        "in a list": lambda value: [value], "in an array": lambda value: np.array([value, value])}),
     **constants(REFUSED, {"a number": 3, "true": True, "very long": "w" * 100000}),
 }  # fmt: skip
 FLAG = {
     **WRONG,
     **made(SAME, {"NumPy's": np.bool_}),
     **constants(REFUSED, {
-        "two": 2, "a half": 0.5, "yes": "yes", "an array": np.array([True, False]), "a list": [True],
-    }),
+        "two": 2, "a half": 0.5, "yes": "yes", "an array": np.array([True, False]), "a list": [True]}),
     **constants(RIGHT, {"None": None, "one": 1, "zero": 0}),
 }  # fmt: skip
 RNG = {
@@ -415,19 +398,16 @@ RNG = {
     **made(RIGHT, {"a RandomState": lambda _: np.random.RandomState(0)}),
     **constants(RIGHT, {"None": None, "a large seed": 2**100, "2 to the 32": 2**32, "a list": [0, 1]}),
     **constants(REFUSED, {
-        "minus one": -1, "a float": 1.5, "infinity": np.inf, "true": True, "as text": "0", "negative list": [-1],
-    }),
+        "minus one": -1, "a float": 1.5, "infinity": np.inf, "true": True, "as text": "0", "negative list": [-1]}),
 }  # fmt: skip
 SHAPE = {
     **without(WRONG, "empty list"),
     **constants(RIGHT, {
         "empty": (), "a number": 2, "with zero": (2, 0), "true inside": (True,), "33 axes": (1,) * 33,
-        "65 axes": (1,) * 65,
-    }),
+        "65 axes": (1,) * 65}),
     **constants(REFUSED, {
         "negative": (-1,), "a half": (1.5,), "text inside": ("2",), "NaN inside": (np.nan,), "None inside": (None,),
-        "far too large": (10**12,), "beyond int64": (2**63,), "product beyond int64": (2**32, 2**32), "a float": 2.0,
-    }),
+        "far too large": (10**12,), "beyond int64": (2**63,), "product beyond int64": (2**32, 2**32), "a float": 2.0}),
 }  # fmt: skip
 FUNCTION = without(WRONG, "a function", "a type") | NONE_IS_RIGHT | constants(REFUSED, {"a number": 3})
 PATH = without(WRONG, "text") | constants(REFUSED, {
@@ -439,12 +419,10 @@ DTYPE = {
     **WRONG,
     **constants(RIGHT, {
         "a type": int, "None": None, "by name": "float32", "objects": object, "big-endian": ">f8",
-        "float16": np.float16, "complex": complex, "truth values": bool,
-    }),
+        "float16": np.float16, "complex": complex, "truth values": bool}),
     **constants(REFUSED, {
         "text": "no such word", "of text": "U5", "of dates": "M8[s]", "of bytes": bytes,
-        "records": [("a", float), ("b", int)], "an array": np.eye(3), "a number": 3,
-    }),
+        "records": [("a", float), ("b", int)], "an array": np.eye(3), "a number": 3}),
 }  # fmt: skip
 NAMES = WRONG | constants(REFUSED, {"of numbers": [1, 2], "with None": [None, "a"], "nested lists of text": [["a"]]})
 NAMES |= constants(RIGHT, {"twice the same": ["a", "a"], "with an empty one": ["", "a"]})
@@ -497,20 +475,17 @@ def _symbolic(value):
 OWNER = {
     **_coefficients(EQUAL, {
         "big-endian": lambda c: c.astype(">f8"), "read-only": _read_only, "Fortran order": np.asfortranarray,
-        "not contiguous": _apart,
-    }),
+        "not contiguous": _apart}),
     **_coefficients(RIGHT, {
         "integers": lambda c: np.round(c).astype(np.int64), "int8": lambda c: np.round(c).astype(np.int8),
         "objects": _fractions, "zeros": np.zeros_like, "an empty batch": lambda c: np.zeros((0, *c.shape), c.dtype),
-        "a batch": lambda c: np.stack([c, 2 * c]),
-    }),
+        "a batch": lambda c: np.stack([c, 2 * c])}),
     **_coefficients(OTHER, {
         "float32": lambda c: c.astype(np.float32), "complex": lambda c: c + 0.5j, "NaN": lambda c: c * np.nan,
         "infinity": lambda c: c + np.inf, "scale 1e150": lambda c: c * 2.0**500,
         "scale 1e-150": lambda c: c * 2.0**-500,
         "scale 1e300": lambda c: c * 2.0**997, "scale 1e-300": lambda c: c * 2.0**-997,
-        "denormal": lambda c: np.sign(c) * 5e-324,
-    }),
+        "denormal": lambda c: np.sign(c) * 5e-324}),
     **made(RIGHT, {"of another algebra": lambda _: _other_element(), "with a symbol": _symbolic}),
 }  # fmt: skip
 ELEMENT = without(WRONG, "not a number", "nested lists of text") | constants(RIGHT, {"a number": 2.5}) | OWNER

@@ -101,11 +101,8 @@ def _estimators():
         y = (labels if classifier else targets)(plain_y)
         own = {"groups": groups(GROUPS)} if network else {}
         fits = [through(_fit(name), rows(X), y), through(_fit(name), X, plain_y, sample_weight=weights(W), **own)]
-        parameters = [
-            {key: KINDS[key]}
-            for key in getattr(nn, name)().get_params()
-            if key in KINDS and (key, kind) not in _OTHERWISE
-        ]
+        keys = [key for key in getattr(nn, name)().get_params() if key in KINDS and (key, kind) not in _OTHERWISE]
+        parameters = [{key: KINDS[key]} for key in keys]
         if kind == "CrossProductLasso":
             parameters.append({"penalty": word("l1")})
         if network:
@@ -130,18 +127,15 @@ def _estimators():
             **_exports(name, made(name), "model"),
         }
         if classifier:
-            calls[f"nn.{name}.predict_proba"] = (
-                good(made(name), rows(NEW)) if network else through(_proba(name), rows(NEW))
-            )
+            proba = good(made(name), rows(NEW)) if network else through(_proba(name), rows(NEW))
+            calls[f"nn.{name}.predict_proba"] = proba
         if hasattr(getattr(nn, name), "beta_max"):
             calls[f"nn.{name}.beta_max"] = good(made(name), rows(X), y, weights(W))
         if hasattr(getattr(nn, name), "plan"):
             calls[f"nn.{name}.plan"] = good(made(name), thing(Made(lambda p=plain_y: nn.Shards([X], [p]))))
     calls["nn.ConvexNetworkClassifier.predict_log_proba"] = good(made("ConvexNetworkClassifier"), rows(NEW))
-    calls[each("nn.ConvexNetworkRegressor", "predict_interval")] = good(
-        made("ConvexNetworkRegressor"), rows(NEW), coverage=share(0.8)
-    )
-    return calls  # fmt: skip
+    calls["nn.ConvexNetworkRegressor.predict_interval"] = good(REGRESSOR, rows(NEW), coverage=share(0.8))
+    return calls
 
 
 def _exports(name, model, file):
@@ -158,20 +152,14 @@ def _proba(name):
 
 def _predicted(name, **parameters):
     """Return a function of data that fits with these parameters alone and predicts."""
-    return lambda X, y, sample_weight=None: (
-        getattr(nn, name)(**parameters).fit(X, y, sample_weight=sample_weight).predict(NEW)
-    )
+    return lambda X, y, sample_weight=None: getattr(nn, name)(**parameters).fit(X, y, sample_weight).predict(NEW)
 
 
 @cache
-def searched():
-    return nn.BetaCV(nn.GatedReLURegressor(n_gates=3, random_state=0), betas=[0.1, 0.01], cv=2).fit(X, Y)
-
-
-@cache
-def searched_classes():
-    model = nn.GatedReLUClassifier(n_gates=3, loss="logistic", random_state=0)
-    return nn.BetaCV(model, betas=[0.1, 0.01], cv=2).fit(X, LABELS)
+def searched(task):
+    kind, y = ("GatedReLUClassifier", LABELS) if task == "logistic" else ("GatedReLURegressor", Y)
+    model = getattr(nn, kind)(n_gates=3, loss=task, random_state=0)
+    return nn.BetaCV(model, betas=[0.1, 0.01], cv=2).fit(X, y)
 
 
 def _search(X, y, sample_weight=None, groups=None, **parameters):
@@ -180,18 +168,15 @@ def _search(X, y, sample_weight=None, groups=None, **parameters):
     return nn.BetaCV(estimator, **given).fit(X, y, sample_weight=sample_weight, groups=groups).predict(NEW)
 
 
-SEARCHED, CLASSES = Made(searched), Made(searched_classes)
-
-
+SEARCHED, CLASSES = Made(lambda: searched("squared")), Made(lambda: searched("logistic"))
 HUBER = {"loss": "huber", "huber_delta": positive(1.0, missing="right")}
 FLOAT64, COVERAGE = word("float64", as_bytes="right"), share(0.8, missing="right")
 REGRESSOR, BINARY = made("ConvexNetworkRegressor"), made("GatedReLUClassifier")
 GATES = Made(lambda: nn.sample_gates(X, 4, random_state=0))
 _gates = thing(GATES, an_array="right")
 _P = count(2, one="right", infinity="right")
-NETWORK = Made(
-    lambda: nn.TwoLayerNetwork(np.array([[1.0, 0.5], [-1.0, 2.0]]), np.array([0.1, 0.0]), np.ones((2, 1)), np.zeros(1))
-)
+W1, B1 = np.array([[1.0, 0.5], [-1.0, 2.0]]), np.array([0.1, 0.0])
+NETWORK = Made(lambda: nn.TwoLayerNetwork(W1, B1, np.ones((2, 1)), np.zeros(1)))
 PROOF = Path(tempfile.mkdtemp()) / "proof.json"
 CERTIFICATE = Made(lambda: fitted("GatedReLURegressor").certificate_)
 PATH = Made(lambda: nn.lasso_path(X, Y, subsample=10, n_betas=4, random_state=0))
@@ -240,8 +225,7 @@ CALLS = catalogue({
             "n_jobs": count(1, missing="right", minus_one="right", far_below="right"),
             "verbose": count(0, zero="right", true="right"),
         }.items()),
-        through(_search, X, Y, betas=None, n_betas=count(3), eps=share(0.1)),
-    ],
+        through(_search, X, Y, betas=None, n_betas=count(3), eps=share(0.1))],
     "nn.BetaCV.fit": through(_search, rows(X), targets(Y), weights(W), groups(GROUPS)),
     "nn.BetaCV.predict": good(SEARCHED, rows(NEW)),
     "nn.BetaCV.plan": good(SEARCHED, thing(Made(lambda: nn.Shards([X], [Y])))),
@@ -252,15 +236,12 @@ CALLS = catalogue({
     "nn.Certificate.verify": good(CERTIFICATE, rows(X), targets(Y), weights(None)),
     "nn.Certificate.export": through(
         lambda X, y, w, most: CERTIFICATE.make().export(PROOF, X, y, w, max_operations=most).relative_gap,
-        rows(X), targets(Y), weights(None), positive(1e8),
-    ),
+        rows(X), targets(Y), weights(None), positive(1e8)),
     "nn.Certificate.over_all_neurons": good(
-        Made(lambda: fitted("CrossProductLassoRegressor").certificate_), rows(X), targets(Y), weights(None)
-    ),
+        Made(lambda: fitted("CrossProductLassoRegressor").certificate_), rows(X), targets(Y), weights(None)),
     "nn.Gates": through(
         lambda D, o: nn.Gates.from_arrays(D, o).activations(NEW), rows(X[:2], every="right", no_columns="refused"),
-        vector(np.array([0.1, 0.2]), missing="right"),
-    ),
+        vector(np.array([0.1, 0.2]), missing="right")),
     "nn.Gates.from_arrays": good(rows(X[:2]), vector(np.array([0.1, 0.2]), missing="right")),
     "nn.Gates.activations": good(GATES, rows(NEW)),
     "nn.Gates.take": good(GATES, index(np.array([0, 2]), truth_values="right")),
@@ -269,77 +250,60 @@ CALLS = catalogue({
     "nn.cross_product_dictionary": [
         through(
             lambda X, **o: nn.cross_product_dictionary(X, **o).matrix(), rows(X[:6]), penalty=word("l1"),
-            bias=flag(True), rtol=tolerance(1e-9), sparse_first=flag(False), max_time=limit(5.0),
-        ),
+            bias=flag(True), rtol=tolerance(1e-9), sparse_first=flag(False), max_time=limit(5.0)),
         through(
             lambda **o: nn.cross_product_dictionary(X, **o).matrix(),
-            subsample=count(8, missing="right"), random_state=rng(0),
-        ),
-        through(lambda **o: nn.cross_product_dictionary(X[:6], **o).matrix(), family=word("rows", missing="right")),
-    ],
+            subsample=count(8, missing="right"), random_state=rng(0)),
+        through(lambda **o: nn.cross_product_dictionary(X[:6], **o).matrix(), family=word("rows", missing="right"))],
     "nn.enumerate_patterns nn.enumerate_gates": good(rows(X[:6]), flag(True), max_patterns=count(1000)),
     "nn.count_patterns": good(
-        count(6, zero="right"), count(2, zero="right"), flag(True), count(2, missing="right", zero="right")
-    ),
+        count(6, zero="right"), count(2, zero="right"), flag(True), count(2, missing="right", zero="right")),
     "nn.sample_gates": [
         good(rows(X), count(4), word("cross"), count(2, missing="right"), flag(True), rng(0), word("random"),
              sketch=word("sjlt"), mirror=flag(False)),
-        good(rows(X), 4, "gaussian", random_state=0),
-    ],
+        good(rows(X), 4, "gaussian", random_state=0)],
     "nn.with_linear_gate": good(thing(GATES)),
     "nn.refine_gates": [
         good(
             rows(X), targets(Y), _gates, beta=positive(0.05), loss=word("squared"), bias=flag(True),
             fit_intercept=flag(True), sample_weight=weights(W), method=word("cross"), climb=flag(True),
-            random_state=0, max_iter=1, solver=word("auto"),
-        ),
+            random_state=0, max_iter=1, solver=word("auto")),
         good(
             X, Y, GATES, beta=0.05, sketch_dim=count(2, missing="right"),
             **{key: count(5, missing="right") for key in ("n_candidates", "n_new_gates", "max_gates")},
-            max_iter=count(1), max_time=limit(5.0), tol=positive(1e-3), random_state=rng(0), callback=function(None),
-        ),
-        good(X, Y, GATES, beta=0.05, random_state=0, max_iter=1, **HUBER),
-    ],
+            max_iter=count(1), max_time=limit(5.0), tol=positive(1e-3), random_state=rng(0), callback=function(None)),
+        good(X, Y, GATES, beta=0.05, random_state=0, max_iter=1, **HUBER)],
     "nn.certify": [
         through(
             _bounded, thing(NETWORK), rows(X), targets(Y), beta=positive(0.05), loss=word("squared"),
             sample_weight=weights(W), gates=_gates, n_gates=count(1, zero="right"), tol=positive(1e-3),
-            max_time=limit(5.0, missing="right"), random_state=rng(0),
-        ),
+            max_time=limit(5.0, missing="right"), random_state=rng(0)),
         through(
             _bounded, NETWORK, X, Y, beta=0.05, penalty=word("group_l2", missing="right"),
             bias=word("penalized", missing="right"),
             bias_feature=positive(1.0, missing="right"), fit_intercept=flag(True, missing="right"), gates="network",
-            **HUBER,
-        ),
-        through(_bounded, NETWORK, X, labels(LABELS), beta=0.05, loss="logistic", gates=word("network")),
-    ],
+            **HUBER),
+        through(_bounded, NETWORK, X, labels(LABELS), beta=0.05, loss="logistic", gates=word("network"))],
     "nn.polish": through(
         lambda *arguments, **options: nn.polish(*arguments, gates="network", **options).objective_after,
-        thing(NETWORK), rows(X), targets(Y), beta=positive(0.05), loss=word("squared"), sample_weight=weights(W),
-    ),
+        thing(NETWORK), rows(X), targets(Y), beta=positive(0.05), loss=word("squared"), sample_weight=weights(W)),
     "nn.prune": good(thing(NETWORK), rows(X), _P, fit_intercept=flag(True)),
     "nn.gated_path": _path([_gates], GATES, penalty=word("group_l2"), fit_intercept=flag(True)),
-    "nn.relu_path": _path(
-        [thing(GATES, an_array="right", missing="left out")], GATES, penalty=word("group_l2")
-    ),
+    "nn.relu_path": _path([thing(GATES, an_array="right", missing="left out")], GATES, penalty=word("group_l2")),
     "nn.lasso_path": [
         good(rows(X), targets(Y), penalty=word("l1"), subsample=count(10, missing="left out"), random_state=rng(0),
              **_PATH_OPTIONS),
         good(X, Y, subsample=10, random_state=0, **_SOLVED),
-        good(X, Y, subsample=10, random_state=0, n_betas=2, **HUBER),
-    ],
+        good(X, Y, subsample=10, random_state=0, n_betas=2, **HUBER)],
     "nn.RegularizationPath": through(
         lambda betas: nn.lasso_path(X, Y, subsample=10, betas=betas, random_state=0).n_neurons,
-        sequence(np.array([0.2, 0.1])),
-    ),
+        sequence(np.array([0.2, 0.1]))),
     "nn.RegularizationPath.predict": good(PATH, rows(NEW)),
     "nn.Result": through(lambda: fitted("GatedReLURegressor").result_.objective),
     "nn.TwoLayerNetwork": through(
         lambda *a: nn.TwoLayerNetwork(*a).predict(NEW), thing(np.ones((3, 2)), an_array="refused"),
         thing(np.zeros(3), an_array="refused"), thing(np.ones((3, 1)), an_array="right"),
-        thing(np.zeros(1), an_array="refused"),
-    ),
+        thing(np.zeros(1), an_array="refused")),
     "nn.TwoLayerNetwork.predict": good(NETWORK, rows(NEW)),
     "nn.TwoLayerNetwork.penalty": good(NETWORK, _P, bias_feature=number(1.0, missing="right")),
     "nn.TwoLayerNetwork.to_onnx": good(NETWORK, path("network.onnx"), dtype=FLOAT64, coverage=0.9),
@@ -353,10 +317,8 @@ CALLS = catalogue({
             REGRESSOR, rows(NEW, missing="right"),  # the whole model then
             X_train=rows(X, missing="right", a_frame="right"),  # its columns are then named
             y_train=targets(Y, missing="right"), output=word(None, missing="right", every="right"),
-            n_repeats=count(2), random_state=rng(0),
-        ),
-        good(thing(BINARY), NEW),
-    ],
+            n_repeats=count(2), random_state=rng(0)),
+        good(thing(BINARY), NEW)],
     "nn.export_onnx": good(thing(REGRESSOR), path("e.onnx"), dtype=FLOAT64, coverage=COVERAGE),
     "nn.export_source": good(thing(REGRESSOR), path("e.py", missing="right"), coverage=COVERAGE),
 })  # fmt: skip

@@ -67,32 +67,26 @@ CALLS = catalogue({
     "nn.CertificateDisplay nn.RegularizationPathDisplay": _plot(_ax),
     "nn.CertificateDisplay.plot nn.RegularizationPathDisplay.plot": _plot(_ax),
     "nn.CalibrationDisplay.from_leave_one_out": _from(
-        thing(NETWORK), labels(LABELS, one_class="right", objects="same"), ax=_ax, **_BINS
-    ),
+        thing(NETWORK), labels(LABELS, one_class="right", objects="same"), ax=_ax, **_BINS),
     "nn.CalibrationDisplay.from_probabilities": _from(
         _LABELS, rows(np.stack([_PROBABILITIES, 1 - _PROBABILITIES], 1)),
-        classes=np.array(["high", "low"]), ax=AX, **_BINS,
-    ),
+        classes=np.array(["high", "low"]), ax=AX, **_BINS),
     "nn.CertificateDisplay.from_estimator": _from(thing(GATED), ax=_ax),
     "nn.ConvergenceDisplay": through(
         lambda history: _drawn(nn.ConvergenceDisplay(history).plot(ax=AX.make())),
-        thing(Made(lambda: fitted("GatedReLURegressor").result_.history)),
-    ),
+        thing(Made(lambda: fitted("GatedReLURegressor").result_.history))),
     "nn.ConvergenceDisplay.plot": _plot(_ax, objective=flag(True)),
     "nn.ConvergenceDisplay.from_estimator": _from(thing(GATED), seconds=flag(True), ax=AX),
     "nn.DecisionRegionsDisplay": through(lambda: DISPLAYS["DecisionRegions"]().region),
     "nn.DecisionRegionsDisplay.plot": _plot(_ax, title=text("a title", every="right"), legend=flag(True)),
     "nn.DecisionRegionsDisplay.from_estimator": _from(
         thing(GATED), rows(X, a_frame="right"),  # whose columns have names, not places
-        _LABELS, columns=thing((0, 1), missing="right"), planes=flag(True), resolution=count(10), ax=AX,
-    ),
+        _LABELS, columns=thing((0, 1), missing="right"), planes=flag(True), resolution=count(10), ax=AX),
     "nn.LearningCurveDisplay.from_leave_one_out": _from(
         thing(NETWORK), rows(X), labels(LABELS), weights(W), groups(GROUPS), n_draws=count(1), random_state=rng(0),
-        train_sizes=sequence(np.array([0.9, 1.0]), every="right"), ax=AX,
-    ),
+        train_sizes=sequence(np.array([0.9, 1.0]), every="right"), ax=AX),
     "nn.RegularizationPathDisplay.from_path": _from(
-        thing(PATH), rows(X, missing="right"), targets(Y, missing="right"), loss=word("squared"), ax=AX
-    ),
+        thing(PATH), rows(X, missing="right"), targets(Y, missing="right"), loss=word("squared"), ax=AX),
     "nn.RegularizationPathDisplay.from_estimator": _from(
         thing(made("ConvexNetworkRegressor")), rows(X, missing="right"), targets(Y, missing="right"), weights(W), ax=AX
     ),

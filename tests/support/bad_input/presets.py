@@ -49,16 +49,14 @@ CALLS = catalogue({
     "pga.motor_from_matrix": good(thing(P2), numbers([[0.0, -1, 5], [1, 0, 0], [0, 0, 1]]), **RTOL),
     "pga.motor_from_quaternion": good(thing(P3), numbers([0.6, 0.8, 0, 0]), numbers([1.0, 2, 3], missing="right")),
     "pga.motor_from_rotation": good(
-        thing(P3), thing(Rotation.from_rotvec([0, 0, 1.0])), numbers([0.0, 0, 5], missing="right")
-    ),
+        thing(P3), thing(Rotation.from_rotvec([0, 0, 1.0])), numbers([0.0, 0, 5], missing="right")),
     each("pga", "motor_to_dual_quaternion motor_to_matrix motor_to_quaternion normalized"): good(element(MOTOR)),
     "pga.motor_to_rotation": through(lambda M: pga.motor_to_rotation(M)[1], element(MOTOR)),
     "pga.coordinates": good(element(POINT), rtol=tolerance(1e-9)),
     "pga.direction pga.point pga.translator": good(thing(P3), point([1.0, 0, 2])),
     "pga.line": [
         good(thing(P3), point([1.0, 0, 2]), point([0.5, 1, 1])), good(P3, element(POINT), element(OTHER_POINT)),
-        good(P3, [1.0, 0, 2], direction=point([0.5, 1, 1])),
-    ],
+        good(P3, [1.0, 0, 2], direction=point([0.5, 1, 1]))],
     "pga.plane": good(thing(P3), point([0.0, 0.6, 0.8]), numbers(2.0)),
     "pga.join pga.project": good(element(POINT), element(LINE3)),
     "pga.meet pga.angle": good(element(LINE3), element(PLANE3)),
@@ -77,25 +75,20 @@ CALLS = catalogue({
             lambda *given, **options: pga.Robot(*given, **options).inverse_dynamics(Q2, V2, A2), element(AXES),
             gravity=vector(np.array([0.0, 0, -9.81]), every="other"),
             masses=vector(np.array([1.0, 2.0]), every="other"),
-            base=word("fixed"),
-        ),
-        through(lambda home: pga.Robot(AXES, home).forward_kinematics(Q2), element(MOTOR, missing="right")),
-    ],
+            base=word("fixed")),
+        through(lambda home: pga.Robot(AXES, home).forward_kinematics(Q2), element(MOTOR, missing="right"))],
     "Robot.from_urdf": through(lambda base: _two_link(base), word("fixed")),
     each("Robot", "forward_kinematics link_motors link_matrix jacobian gravity_forces mass_matrix manipulability"): [
-        good(ARM, vector(Q2, every="other"))
-    ],
+        good(ARM, vector(Q2, every="other"))],
     "+ Robot.jacobian": good(ARM, Q2, "link_1", frame=word("space")),
     "+ Robot.forward_kinematics": good(ARM, Q2, word("link_1", missing="right")),
     each("Robot", "bias_forces energy moved"): good(ARM, vector(Q2, every="other"), vector(V2, every="other")),
     each("Robot", "inverse_dynamics forward_dynamics"): good(
-        ARM, vector(Q2, every="other"), vector(V2, every="other"), vector(A2, every="other")
-    ),
+        ARM, vector(Q2, every="other"), vector(V2, every="other"), vector(A2, every="other")),
     "Robot.inverse_kinematics": through(
         lambda *given, **options: ARM.inverse_kinematics(*given, **options).q, element(ARM.forward_kinematics(Q2)),
         vector(Q2, every="other"), length=positive(1.0), tol=positive(1e-10), max_iter=count(30, **PATIENT),
-        n_restarts=count(1, zero="right", **PATIENT), rng=rng(0),
-    ),
+        n_restarts=count(1, zero="right", **PATIENT), rng=rng(0)),
     "pga.motor": good(thing(P3), element(LINE3), numbers(0.7), numbers(0.5), **RTOL),
     "pga.rotor": good(thing(P3), element(LINE3), numbers(0.7), **RTOL),
     "pga.sclerp": good(element(MOTOR), element(OTHER_MOTOR), numbers(0.4), shortest=flag(True)),
@@ -116,11 +109,9 @@ CALLS = catalogue({
     "cga.fit_line cga.fit_plane cga.fit_sphere": _fit(X),
     "cga.flat": good(thing(C3), point([0.0, 0, 1]), numbers([[1.0, 0, 0], [1, 1, 0]]), dual=flag(True)),
     "cga.round_about": good(
-        thing(C3), point([0.0, 0, 1]), numbers(2.0), numbers([[1.0, 0, 0], [1, 1, 0]]), dual=flag(True)
-    ),
+        thing(C3), point([0.0, 0, 1]), numbers(2.0), numbers([[1.0, 0, 0], [1, 1, 0]]), dual=flag(True)),
     "cga.intersect": through(
-        lambda A, B, **o: cga.intersect(A, B, **o).location, element(SPHERE), element(PLANE), **DUAL_RTOL
-    ),
+        lambda A, B, **o: cga.intersect(A, B, **o).location, element(SPHERE), element(PLANE), **DUAL_RTOL),
     "cga.center": good(element(CIRCLE), **RTOL),
     "cga.down": good(element(UP), rtol=tolerance(1e-9)),
     "cga.infinity": good(thing(C3), dtype=dtype(np.float32)),
@@ -132,20 +123,17 @@ CALLS = catalogue({
     "cga.circle": good(thing(C3), point([1.0, 0, 0]), numbers(2.0), point([0.0, 0, 1]), **DUAL),
     "cga.line": [
         good(thing(C3), point([1.0, 2, 3]), point([0.0, 0, 2]), **DUAL),
-        good(C3, [1.0, 2, 3], direction=point([0.0, 0, 2])),
-    ],
+        good(C3, [1.0, 2, 3], direction=point([0.0, 0, 2]))],
     "cga.plane": good(thing(C3), point([0.0, 0.6, 0.8]), numbers(3.0), **DUAL),
     "cga.point_pair": good(thing(C3), point([1.0, 0, 0]), point([5.0, 0, 1]), **DUAL),
     "cga.sphere": good(thing(C3), point([1.0, 2, 3]), numbers(2.0), **DUAL),
     "cga.sample": good(
         element(CIRCLE), count(8, a_list_of_it="right"), extent=numbers(1.0, every="right"),
-        around=numbers([0.0, 0, 0], every="right", missing="right", NaN="other"), **DUAL_RTOL,
-    ),
+        around=numbers([0.0, 0, 0], every="right", missing="right", NaN="other"), **DUAL_RTOL),
     "cga.dilator": good(thing(C3), numbers(3.0), numbers(np.array([1.0, 0, 1]), missing="right")),
     "cga.inversion": good(thing(C3), point([1.0, 0, 1]), numbers(2.0)),
     "cga.motor": good(
-        thing(C3), element(cga.line(C3, [1.0, 0, 0], direction=[0.0, 0, 1])), numbers(0.7), numbers(5.0), **RTOL
-    ),
+        thing(C3), element(cga.line(C3, [1.0, 0, 0], direction=[0.0, 0, 1])), numbers(0.7), numbers(5.0), **RTOL),
     "cga.rotor": good(thing(C3), element(1.0 * C3.e12), numbers(0.7), **RTOL),
     "sta.electric_and_magnetic": good(element(FARADAY), element(FOUR, missing="right")),
     "sta.energy_momentum": good(element(FARADAY), element(FOUR)),

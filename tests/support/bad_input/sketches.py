@@ -54,19 +54,15 @@ def _methods(name, sketch):
 
 
 CALLS = catalogue({
-    "cr.cross": [
-        good(rows(A23, scale_1e300="other"), **_RTOL), good(rows(np.stack([A23, -A23]), scale_1e300="other")),
-    ],
+    "cr.cross": [good(rows(A23, scale_1e300="other"), **_RTOL), good(rows(np.stack([A23, -A23]), scale_1e300="other"))],
     "cr.cross_log": good(rows(R34), **_RTOL),
     "cr.CrossProduct": through(lambda A: cr.cross_log(A).log_norm, rows(A23)),
     "cr.cross_many": good(rows(X53), index(INDEX), normalize=flag(True), **_RTOL),
     "cr.cross_all": through(
         lambda X, **o: list(cr.cross_all(X, **o)), rows(X53), normalize=flag(True),
-        batch_size=count(3, missing="right"), callback=function(None), **_TOL, **_RTOL,
-    ),
+        batch_size=count(3, missing="right"), callback=function(None), **_TOL, **_RTOL),
     "cr.cross_simplex": good(
-        rows(X53), index(np.array([[0, 1, 2], [1, 2, 3]]), missing="right"), bias=flag(False), **_RTOL
-    ),
+        rows(X53), index(np.array([[0, 1, 2], [1, 2, 3]]), missing="right"), bias=flag(False), **_RTOL),
     "cr.cross_walk": good(rows(X53), index(INDEX), **_TOL, **_RTOL),
     "cr.characteristic_polynomial": good(rows(X53), vector(np.arange(5.0), missing="right")),
     "cr.count_chambers": good(rows(X53), vector(np.arange(5.0), missing="right"), bounded=flag(True)),
@@ -76,15 +72,13 @@ CALLS = catalogue({
     "cr.OrientedMatroid.sign": through(lambda i: cr.OrientedMatroid(X53).sign(i), index(np.array([2, 0, 1]))),
     "cr.slogdet": good(
         rows(RNG.standard_normal((4, 4))), max_memory=limit(2.0**20),
-        scratch=path(".", missing="right", a_folder="right"),
-    ),
+        scratch=path(".", missing="right", a_folder="right")),
     "cr.haar_blade": good(count(2), count(4), rng=rng(0), shape=shape((2,))),
     "cr.random_rotation": good(count(3), rng=rng(0), shape=shape((2,))),
     "cr.leverage_scores": good(rows(X53), bias=flag(True), **_RTOL),
     "cr.volume_sample": [
         good(rows(X53), count(2), size=count(3), rng=rng(0), method=word("exact"), bias=flag(False), **_RTOL),
-        good(rows(X53), 2, size=2, rng=0, method="auto"),
-    ],
+        good(rows(X53), 2, size=2, rng=0, method="auto")],
     "cr.GaussianSketch cr.SRHT": _made(count(3), count(6)),
     "cr.SJLT": _made(count(3), count(6), count(2)),
     "cr.SparseSign": _made(count(3), count(6), count(2, missing="right")),
@@ -94,24 +88,18 @@ CALLS = catalogue({
         good(rows(WIDE, empty_list="right", a_frame="refused", **_LINEAR), thing(S)),
         through(
             lambda last: cr.sketch_rows(iter([A23, last]), cr.SJLT(2, 3, rng=0)),
-            rows(RNG.standard_normal((2, 3)), **_LINEAR),
-        ),
-    ],
+            rows(RNG.standard_normal((2, 3)), **_LINEAR))],
     "cr.sketched_cross": good(rows(RNG.standard_normal((3, 12))), thing(S), normalize=flag(True), **_RTOL),
     "cr.sketched_star": good(rows(WIDE), thing(S), **_RTOL),
     "cr.sketched_wedge": good(rows(WIDE), thing(S)),
     "cr.sketched_inner": good(
-        rows(WIDE), rows(WIDE + 1), thing(S, an_array="right"), n_repeats=count(2, one="other", **PATIENT)
-    ),
+        rows(WIDE), rows(WIDE + 1), thing(S, an_array="right"), n_repeats=count(2, one="other", **PATIENT)),
     "cr.sketched_volume": [
         good(rows(WIDE), thing(S, a_number="right"), n_repeats=count(3, one="other", **PATIENT), rng=rng(0), **_RTOL),
-        good(WIDE, count(6, **PATIENT), rng=0),
-    ],
+        good(WIDE, count(6, **PATIENT), rng=0)],
     "cr.sketched_leverage_scores": good(
-        rows(RNG.standard_normal((12, 2))), thing(S), project=thing(None, missing="right"), **_RTOL
-    ),
+        rows(RNG.standard_normal((12, 2))), thing(S), project=thing(None, missing="right"), **_RTOL),
     "cr.nearest_to_span": [
         good(rows(X53), rows(A23), n_rows=count(2), **_RTOL),
-        good(RNG.standard_normal((5, 12)), WIDE, thing(S, missing="right")),
-    ],
+        good(RNG.standard_normal((5, 12)), WIDE, thing(S, missing="right"))],
 })  # fmt: skip

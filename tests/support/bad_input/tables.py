@@ -89,24 +89,19 @@ CALLS = catalogue({
     "nn.Shards": [
         through(
             lambda *a, **o: nn.Shards(*a, **o).n_rows, thing([X[:10], X[10:]], an_array="right"),
-            thing([Y[:10], Y[10:]], missing="right", an_array="refused"), part_rows=count(5, missing="right"),
-        ),
+            thing([Y[:10], Y[10:]], missing="right", an_array="refused"), part_rows=count(5, missing="right")),
         through(lambda X: nn.Shards([X], [Y]).dtype, rows(X, every="right")),  # whose entries a fit looks at
         through(_shards_fit, rows(X, a_frame="right", **_arrays), targets(Y, **_arrays), weights(W, **_arrays)),
-        through(lambda where: nn.Shards(where).n_rows, path(Made(_folder))),
-    ],
+        through(lambda where: nn.Shards(where).n_rows, path(Made(_folder)))],
     "nn.evaluate_shards": [
         good(thing(made("GatedReLURegressor")), thing(SHARDS)),
-        good(made("GatedReLUClassifier"), CLASS_SHARDS, engine=thing(None, missing="right")),
-    ],
+        good(made("GatedReLUClassifier"), CLASS_SHARDS, engine=thing(None, missing="right"))],
     "nn.predict_shards": through(
         lambda model, shards, where="out", **o: len(
-            nn.predict_shards(model, shards, where, **({"if_exists": "replace"} | o))
-        ),
+            nn.predict_shards(model, shards, where, **({"if_exists": "replace"} | o))),
         thing(made("GatedReLURegressor")), thing(SHARDS),
         path("out", a_folder="left out", not_there="left out"),  # which it would make
-        method=word("predict"), file_format=word("npy"), if_exists=word("replace"),
-    ),
+        method=word("predict"), file_format=word("npy"), if_exists=word("replace")),
     "nn.read_frame": good(
         path(Made(_csv)), verbatim=names(["city"], empty_list="right"),
         string_columns=names(["city"], empty_list="right"),
@@ -118,16 +113,13 @@ CALLS = catalogue({
              sample_weight=weights(W)),
         through(_column("age"), vector(X[:, 0], every="right")),
         through(_column("city"), labels(LABELS, every="right")),
-        through(_column("buys"), labels(LABELS, every="right", one_class="refused")),
-    ],
+        through(_column("buys"), labels(LABELS, every="right", one_class="refused"))],
     "nn.TableEncoder": [
         through(
             lambda **o: nn.TableEncoder(**o).fit_transform(FEATURES.make()), min_frequency=count(5),
-            max_categories=count(100), n_text_features=count(64), other_text=word("drop"),
-        ),
+            max_categories=count(100), n_text_features=count(64), other_text=word("drop")),
         *(through(lambda columns, kind=kind: nn.TableEncoder(**{kind: columns}).fit_transform(FEATURES.make()),
-                  names([column], empty_list="right")) for kind, column in _COLUMNS.items()),
-    ],
+                  names([column], empty_list="right")) for kind, column in _COLUMNS.items())],
     "nn.TableEncoder.fit": through(lambda frame: nn.TableEncoder().fit(frame).transform(frame), _features),
     "nn.TableEncoder.fit_transform": _encoded("fit_transform"),
     "nn.TableEncoder.transform": good(ENCODER, thing(FEATURES)),
