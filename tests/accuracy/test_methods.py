@@ -1,5 +1,7 @@
 """Peers choose by folds of the rows they are fitted to, and are what their words say."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -30,11 +32,10 @@ def small(monkeypatch):
         yield
 
 
-@pytest.mark.parametrize(
-    "method",
-    [m for m in METHODS if m.name not in ("network", "xrfm")],
-    ids=lambda method: f"{method.task}-{method.name}",
-)
+PEERS = [pytest.param(m, id=f"{m.task}-{m.name}") for m in METHODS if m.name not in ("network", "xrfm")]
+
+
+@pytest.mark.parametrize("method", PEERS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_peer_learns_a_made_table(method):
     y = Y if method.task == "classification" else X[:, 0] + 0.1 * X[:, 1]
@@ -78,10 +79,9 @@ def test_logistic_takes_the_least_held_out_loss_and_is_fitted_to_all_rows():
             each.append(log_loss(one, scaler.transform(X[held]), Y[held]))
         losses[C] = np.mean(each)
     assert model.best_params_ == {"scale": "columns", "C": min(losses, key=losses.get)}  # columns have other units
-    direct = LogisticRegression(C=model.best_params_["C"], max_iter=5000).fit(StandardScaler().fit_transform(X), Y)
-    np.testing.assert_allclose(
-        model.predict_proba(X), direct.predict_proba(StandardScaler().fit_transform(X)), atol=1e-3
-    )
+    Z = StandardScaler().fit_transform(X)
+    direct = LogisticRegression(C=model.best_params_["C"], max_iter=5000).fit(Z, Y)
+    np.testing.assert_allclose(model.predict_proba(X), direct.predict_proba(Z), atol=1e-3)
 
 
 def test_svc_s_gamma_is_in_units_of_one_over_d():
@@ -102,14 +102,9 @@ def test_boosting_stops_where_the_held_out_loss_is_least():
 
 
 def test_the_first_of_equal_points_is_taken():
-    class Constant:
-        def __init__(self, value):
-            self.value = value
-
-        def fit(self, X, y):
-            return self
-
-    tuned = Tuned(Constant, [{"value": 1}, {"value": 2}], lambda *_: 0.0, lambda X, y: [(np.arange(2), np.arange(2))])
+    tuned = Tuned(
+        lambda **_: Mock(), [{"value": 1}, {"value": 2}], lambda *_: 0.0, lambda X, y: [(np.arange(2), np.arange(2))]
+    )
     assert tuned.fit(X, Y).best_params_ == {"value": 1}
 
 

@@ -55,9 +55,7 @@ def test_ranks_by_hand():
     assert sets == 2
     assert ranks == {"network": 1.5, "svc": 1.5, "logistic": 3.0}
     assert mean_ranks(values(ROWS, "nll"), high=False)[0] == {"network": 2.0, "svc": 2.0, "logistic": 2.0}
-    assert shared_means(scores["one"], ["network", "logistic"]) == {
-        "network": pytest.approx(0.85), "logistic": pytest.approx(0.8)
-    }  # fmt: skip
+    assert shared_means(scores["one"], ["network", "logistic"]) == pytest.approx({"network": 0.85, "logistic": 0.8})
     assert shared_means(scores["one"], ["network", "other"]) == {}
     assert section("Mean ranks")["svc"] == {"accuracy, 2 sets": "1.50", "log-likelihood, 2 sets": "2.00"}
 
@@ -85,9 +83,8 @@ def test_promises_beside_what_came():
 
 
 def test_real_targets_have_their_own_tables():
-    mine = [
-        row("line", "network", fold, 0.5 + 0.1 * fold, task="regression", coverage="0.9", width="2") for fold in (0, 1)
-    ]
+    more = {"task": "regression", "coverage": "0.9", "width": "2"}
+    mine = [row("line", "network", fold, 0.5 + 0.1 * fold, **more) for fold in (0, 1)]
     found = section("R²", [*ROWS, *mine])
     assert found == {"line": {"network": "0.550 ± 0.071"}}
     assert section("Intervals", mine)["line"] == {"covered %": "90.00 ± 0.00", "width": "2.000 ± 0.000"}

@@ -70,10 +70,8 @@ def made(monkeypatch, folder):
     monkeypatch.setattr(runner, "METHODS", METHODS)
     monkeypatch.setattr(runner, "warm_up", lambda method: None)
     monkeypatch.setattr(runner, "bundled_classification", lambda: iter(()))
-    target = X[:50, 1] ** 2
-    monkeypatch.setattr(
-        runner, "bundled_regression", lambda say: iter([regression("bowl", X[:50].astype(float), target)])
-    )
+    bowl = regression("bowl", X[:50].astype(float), X[:50, 1] ** 2)
+    monkeypatch.setattr(runner, "bundled_regression", lambda say: iter([bowl]))
     Recorder.seen = []
     return folder
 
@@ -96,13 +94,9 @@ def test_halves_are_of_the_training_part_and_folds_are_a_partition(folder):
 def test_a_class_with_few_rows_is_refused():
     from examples.paper.datasets.feature_files import FeatureSet
 
-    y = np.array([0] * 40 + [1] * 9 + [1] * 9)
-    split = np.arange(58) < 49
-    refused(
-        "a class has 9 training rows; at least 10",
-        classification,
-        FeatureSet(X=np.zeros((58, 2)), y=y, split=split, name="made"),
-    )
+    y, split = np.array([0] * 40 + [1] * 9 + [1] * 9), np.arange(58) < 49
+    made = FeatureSet(X=np.zeros((58, 2)), y=y, split=split, name="made")
+    refused("a class has 9 training rows; at least 10", classification, made)
 
 
 def test_methods_see_training_rows_only_and_rows_go_to_the_disk(made):
@@ -149,22 +143,16 @@ def test_a_second_run_measures_nothing_twice_and_refuses_other_methods(made, mon
     table.write_bytes(b"".join(lines[:-1]))  # as if it had been stopped
     run(plan)
     assert len(Recorder.seen) == count + 1
-    assert {path: len(read_rows(path)) for path in before} == {
-        table: 10, made / "out" / "rows" / "classification-network.csv": 10,
-        made / "out" / "rows" / "regression-network.csv": 5,
-    }  # fmt: skip
+    counts = {"classification-svc": 10, "classification-network": 10, "regression-network": 5}
+    assert {path.stem: len(read_rows(path)) for path in before} == counts
     other = Method("svc", "classification", lambda seed: Recorder(), "another grid")
     monkeypatch.setattr(runner, "METHODS", (other,))
     refused("method = zero, now it is another grid", run, plan)
 
 
 def test_a_costly_peer_gets_three_trials_and_the_network_all(made, monkeypatch):
-    true_measure = runner.measure
-
-    def measure(method, problem, number):
-        return {**true_measure(method, problem, number), "cpu_seconds": "4.000"}
-
-    monkeypatch.setattr(runner, "measure", measure)
+    measure = runner.measure
+    monkeypatch.setattr(runner, "measure", lambda *given: {**measure(*given), "cpu_seconds": "4.000"})
     run(Plan(made / "out", (made / "data",), peer_seconds=11.0, say=lambda _: None))
     assert [row["trial"] for row in read_rows(made / "out" / "rows" / "classification-svc.csv")] == ["0", "1", "2"]
     assert len(read_rows(made / "out" / "rows" / "classification-network.csv")) == 10

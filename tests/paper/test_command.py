@@ -63,25 +63,15 @@ def test_accuracy_from_the_command_line_and_again(folder):
         (("--method", "forest"), "The 'methods' parameter of accuracy must be one of 'convex', 'convex-cross'"),
         (("--size", "61"), "The 'sizes' parameter of accuracy must be at most 60. Got 61 instead."),
         (("--max-time", "0"), "The 'max_time' parameter of Settings must be a finite number > 0. Got 0.0 instead."),
+        ((), "The 'data' parameter of timing must be a folder of feature files. Got None instead. Give --data"),
     ],
 )
 def test_errors_are_one_line(folder, arguments, message):
-    stderr = run("accuracy", *QUICK, *arguments, code=2).stderr
+    words = ("timing", "--out", "out") if arguments == () else ("accuracy", *QUICK, *arguments)
+    stderr = run(*words, code=2).stderr
     assert stderr.startswith("error: ")
     assert message in stderr
     assert len(stderr.splitlines()) == 1
-
-
-def test_without_data(folder):
-    stderr = run("timing", "--out", "out", code=2).stderr
-    assert "The 'data' parameter of timing must be a folder of feature files. Got None instead. Give --data" in stderr
-
-
-@pytest.mark.slow
-def test_other_settings_need_another_folder(folder):
-    run("accuracy", *QUICK)
-    stderr = run("accuracy", *QUICK, "--max-time", "5", code=2).stderr
-    assert "made with max_time = 60.0, now it is 5.0" in stderr
 
 
 def test_every_name_is_a_module_with_run():

@@ -15,13 +15,9 @@ from examples.paper.datasets import load_mnist, load_ptbxl_reports, load_ptbxl_s
 from examples.paper.datasets.assembly import Known
 from examples.paper.datasets.mnist import mnist_arrays
 from examples.paper.datasets.ptbxl_records import _VERSIONS
+from support.refusals import refused
 
 rng = np.random.default_rng(1)
-
-
-def refused(message, load, *arguments, error=ArgumentError, **options):
-    with pytest.raises(error, match=message):
-        load(*arguments, **options)
 
 
 # ---------------------------------------------------------------------------------------------- MNIST

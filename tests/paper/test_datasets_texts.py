@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import clifford_rand.errors as optional
-from clifford_rand.errors import ArgumentError, MissingDependencyError
+from clifford_rand.errors import MissingDependencyError
 from examples.paper.datasets import amazon, glue, hub, imdb, load_amazon_polarity, load_cola, load_imdb, load_qqp
 from examples.paper.datasets.assembly import Known
+from support.refusals import refused
 
 SETS = {
     "plain_text": (("text",), ("neg", "pos"), ("train", "test")),
@@ -22,11 +23,6 @@ OFFICIAL = {"split": "official"}
 OPTIONS = {"plain_text": {}, "amazon_polarity": {"n_train": None, "n_test": None}, "cola": OFFICIAL, "qqp": OFFICIAL}
 ROWS = 8  # of each split, half of them in each class
 LABELS = np.arange(ROWS) % 2
-
-
-def refused(message, load, *arguments, error=ArgumentError, **options):
-    with pytest.raises(error, match=message):
-        load(*arguments, **options)
 
 
 @pytest.fixture

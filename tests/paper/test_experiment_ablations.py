@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import sample_gates
 from examples.paper import ablations, gate_rules
 from examples.paper.ablations_report import ablations_report
@@ -20,6 +19,7 @@ from examples.paper.protocol import Binary, choose, draw
 from examples.paper.settings import Settings
 from examples.paper.statistics import compared, holm, t_test
 from support.csv_tables import read_rows
+from support.refusals import refused
 
 rng = np.random.default_rng(3)
 X_ALL = rng.standard_normal((240, 4)) * np.array([2.0, 1, 1, 0.2]) + 1
@@ -203,8 +203,7 @@ def test_unknown_rules_and_variants_are_refused(folder):
         ("'methods' parameter of ablations must be one of 'base'", ablations, {"methods": ("hash",)}),
         (r"'sizes' parameter of gate_rules must be at most 120\. Got 500", gate_rules, {"sizes": (500,)}),
     ):
-        with pytest.raises(ArgumentError, match=message):
-            module.run(Settings(folder / "out", folder, **options))
+        refused(message, module.run, Settings(folder / "out", folder, **options))
 
 
 # ----------------------------------------------------------------------------------------------------- ablations
@@ -263,8 +262,7 @@ def test_the_table_compares_trial_by_trial():
 
 
 def test_pictures_need_a_panel():
-    with pytest.raises(ArgumentError, match="'panels' parameter of variant_figure must be one panel or more"):
-        variant_figure([])
+    refused("'panels' parameter of variant_figure must be one panel or more", variant_figure, [])
     one = Variants("made", ("a", "b"), np.array([1.0, np.nan]), np.array([0.1, np.nan]))
     figure = variant_figure([Panel("seconds", "s", (one,), log=True), Panel("gain", "points", (one,), zero=True)])
     assert [ax.get_xscale() for ax in figure.axes] == ["log", "linear"]

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import enumerate_patterns
 from examples.paper import plane
 from examples.paper.chambers import SAMPLERS, chambers, expected_wait, fit_of_law, law, uniform_wait, visits, wait
 from examples.paper.settings import Settings
 from support.csv_tables import read_rows
+from support.refusals import refused
 
 
 def made(n, seed):
@@ -63,20 +63,13 @@ def test_with_the_row_always_on_the_uniform_law_fails():
         ("no two are parallel", lambda: chambers([[0.0, 0.0], [1.0, 0.0]])),
         ("'sampler' parameter of law must be one of", lambda: law(made(3, 0), "other")),
         ("must be one that visits every chamber", lambda: wait(made(9, 1), "cross-on")),
-        (
-            "'methods' parameter of plane must be one of 'gaussian', 'cross'",
-            lambda: plane.run(Settings(Path(), methods=("sobol",))),
-        ),
-        (
-            "'sets' parameter of plane must be one of 'random', 'clustered'",
-            lambda: plane.run(Settings(Path(), sets=("imdb",))),
-        ),
+        ("'methods' parameter .* one of 'gaussian', 'cross'", lambda: plane.run(Settings(Path(), methods=("sobol",)))),
+        ("'sets' parameter .* one of 'random', 'clustered'", lambda: plane.run(Settings(Path(), sets=("imdb",)))),
     ],
 )
 def test_what_is_refused_writes_nothing(tmp_path, monkeypatch, message, call):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ArgumentError, match=message):
-        call()
+    refused(message, call)
     assert not list(tmp_path.iterdir())
 
 
@@ -106,8 +99,7 @@ def test_expected_wait_of_equal_and_of_impossible_patterns():
         assert expected_wait(np.full(2 * n, 1 / (2 * n))) == pytest.approx(uniform_wait(n), rel=1e-8)
     assert expected_wait([0.5, 0.5, 0.0]) == np.inf
     for p in ([0.5, 0.4], [1.5, -0.5], [[0.5, 0.5]], []):
-        with pytest.raises(ArgumentError, match="numbers ≥ 0 with sum 1"):
-            expected_wait(p)
+        refused("numbers ≥ 0 with sum 1", expected_wait, p)
 
 
 @pytest.mark.parametrize("sampler", ["gaussian", pytest.param("cross", marks=pytest.mark.slow)])

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clifford_rand.errors import ArgumentError, MissingDependencyError
+from clifford_rand.errors import MissingDependencyError
 from clifford_rand_nn import spiral
 from clifford_rand_nn.cli.demo_spiral import PAPER_BETA
 from examples.paper import spiral as experiment
@@ -16,6 +16,7 @@ from examples.paper.spiral_networks import SPIRAL_NETWORKS, between_points, fit_
 from examples.paper.spiral_path import LabelsOf, film_frames, pairs_path, path_rows
 from examples.paper.spiral_report import spiral_report
 from support.csv_tables import read_rows
+from support.refusals import refused
 
 SMALL = (40, 16)  # points, gates
 CONVEX = tuple(SPIRAL_NETWORKS)
@@ -200,35 +201,22 @@ def test_film_as_mp4(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("message", "call"),
     [
-        (
-            "'frames' parameter of save_regions_film must be at least one",
-            lambda: animation.save_regions_film("film", [], *spiral(4)),
-        ),
+        ("'frames' .* must be at least one", lambda: animation.save_regions_film("film", [], *spiral(4))),
         (
             "'kind' parameter of save_regions_film must be one of 'auto', 'mp4'",
             lambda: animation.save_regions_film("film", [("", None)], *spiral(4), kind="avi"),
         ),
-        (
-            "'name' parameter of fit_network must be one of 'optimum', ",
-            lambda: fit_network("sgd", *spiral(4), 5, 0),
-        ),
-        (
-            "'methods' parameter of spiral must be one of 'optimum', ",
-            lambda: experiment.run(Settings(Path(), methods=("sgd",))),
-        ),
+        ("'name' parameter of fit_network must be one of 'optimum', ", lambda: fit_network("sgd", *spiral(4), 5, 0)),
+        ("'methods' .* one of 'optimum', ", lambda: experiment.run(Settings(Path(), methods=("sgd",)))),
     ]
     + [
-        (
-            "'sizes' parameter of spiral must be one even number of points",
-            lambda sizes=sizes: experiment.run(Settings(Path(), sizes=sizes)),
-        )
+        ("'sizes' .* one even number", lambda sizes=sizes: experiment.run(Settings(Path(), sizes=sizes)))
         for sizes in ((5,), (2,), (210,), (20, 40))
     ],
 )
 def test_what_is_refused_writes_nothing(tmp_path, monkeypatch, message, call):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ArgumentError, match=message):
-        call()
+    refused(message, call)
     assert not list(tmp_path.iterdir())
 
 
@@ -264,9 +252,8 @@ def test_run_writes_tables_pictures_and_films(tmp_path, fits):
         assert float(row["gap"]) <= 1e-6
         if row["above"]:
             assert float(row["above"]) == pytest.approx(float(row["objective"]) / best - 1)
-    assert {row["method"] for row in rows if not row["above"]} == {
-        "optimum", "lasso-l1", "gated-cross", "gated-gaussian"
-    }  # fmt: skip
+    without = {row["method"] for row in rows if not row["above"]}
+    assert without == {"optimum", "lasso-l1", "gated-cross", "gated-gaussian"}
     assert len(read_rows(tmp_path / "spiral_path.csv")) == 6
     text = (tmp_path / "spiral.md").read_text(encoding="utf-8")
     assert text == "\n".join(said[: text.count("\n")]) + "\n"
@@ -286,12 +273,10 @@ def test_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
     assert asked == ["lasso-sampled", "lasso-sampled"]
     assert (tmp_path / "spiral.csv").read_bytes().startswith(before)
     assert said[0].startswith("found 2 rows in ")
-    assert any(
-        line.startswith('Pictures are left out, they need matplotlib: pip install "matplotlib>=') for line in said
-    )
+    assert any(line.startswith('Pictures are left out, they need matplotlib: pip install "matplotlib') for line in said)
     assert {path.name for path in written} == {"spiral.csv", "spiral.md", "spiral.txt", "spiral_path.csv"}
-    with pytest.raises(ArgumentError, match=r"made with gates = 16, now it is 5"):
-        experiment.run(Settings(tmp_path, sizes=(SMALL[0],), say=lambda _: None), n_gates=5)
+    given = Settings(tmp_path, sizes=(SMALL[0],), say=lambda _: None)
+    refused(r"made with gates = 16, now it is 5", experiment.run, given, n_gates=5)
 
 
 def test_adamw_is_left_out_without_torch(tmp_path, monkeypatch):
@@ -299,8 +284,7 @@ def test_adamw_is_left_out_without_torch(tmp_path, monkeypatch):
     _, said = small_run(tmp_path, seeds=1, methods=("lasso-sampled", "adamw"))
     assert any(line.startswith('adamw is left out, it needs torch: pip install "torch>=') for line in said)
     assert {row["method"] for row in read_rows(tmp_path / "spiral.csv")} == {"lasso-sampled"}
-    with pytest.raises(ArgumentError, match="must be such that one is left"):
-        small_run(tmp_path / "other", methods=("adamw",))
+    refused("must be such that one is left", small_run, tmp_path / "other", methods=("adamw",))
 
 
 def test_adamw_takes_the_rate_with_the_best_training_accuracy(monkeypatch):

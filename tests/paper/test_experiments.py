@@ -21,6 +21,7 @@ from examples.paper.plots.curves import Series, curve_figure
 from examples.paper.rows import ResultRows
 from examples.paper.settings import Settings
 from support.csv_tables import read_rows
+from support.refusals import refused
 
 rng = np.random.default_rng(11)
 D = 6
@@ -198,18 +199,15 @@ def test_sizes_and_classes_that_do_not_fit_are_refused(half, folder):
         save_features(folder / "bad.npz", X_ALL, y, split)
         return protocol.Binary.of(load_features(folder / "bad.npz"))
 
-    for message, work in (
-        ("'sizes' parameter of experiment must be an integer from 10 to 80", lambda: protocol.draw(half, 5, 0)),
-        ("made has 80 training rows", lambda: protocol.draw(half, 81, 0)),
-        (
-            r"rows of both classes .* Got 12 rows of bad",
-            lambda: protocol.draw(data(np.where(np.arange(160) < 4, "up", "down")), 12, 0),
-        ),
-        ("bad: the experiments compare methods for 2 classes; 'y' has 3", lambda: data(np.arange(160) % 3)),
-        ("bad: the test half has rows of one class only", lambda: data(SPLIT | (np.arange(160) > 80), ~SPLIT)),
+    few_up = data(np.where(np.arange(160) < 4, "up", "down"))
+    for message, work, *arguments in (
+        ("'sizes' parameter of experiment must be an integer from 10 to 80", protocol.draw, half, 5, 0),
+        ("made has 80 training rows", protocol.draw, half, 81, 0),
+        (r"rows of both classes .* Got 12 rows of bad", protocol.draw, few_up, 12, 0),
+        ("bad: the experiments compare methods for 2 classes; 'y' has 3", data, np.arange(160) % 3),
+        ("bad: the test half has rows of one class only", data, SPLIT | (np.arange(160) > 80), ~SPLIT),
     ):
-        with pytest.raises(ArgumentError, match=message):
-            work()
+        refused(message, work, *arguments)
 
 
 # ---------------------------------------------------------------------------------------------------- methods
@@ -287,13 +285,8 @@ def test_the_last_step_of_a_convex_network_is_its_fit(scaled):
 
 def test_ablations_change_what_is_fitted_and_its_description(scaled):
     (X, y), base = scaled, ConvexGated("cross", n_gates=10)
-    for name, value in {
-        "bias": True,
-        "fit_intercept": False,
-        "sketch_dim": 3,
-        "loss": "logistic",
-        "linear": True,
-    }.items():
+    changes = {"bias": True, "fit_intercept": False, "sketch_dim": 3, "loss": "logistic", "linear": True}
+    for name, value in changes.items():
         other = ConvexGated("cross", n_gates=10, **{name: value})
         assert other.describe() != base.describe()
         assert not np.allclose(other.fit(X, y, 0.1, 0).decision(X), base.fit(X, y, 0.1, 0).decision(X))
@@ -301,13 +294,9 @@ def test_ablations_change_what_is_fitted_and_its_description(scaled):
 
 def test_ctrl_c_in_a_solver_ends_the_experiment(scaled, monkeypatch):
     (X, y), method = scaled, ConvexGated("gaussian", n_gates=5)
-    done = method._solve(method._prepare(X, y, 0), 0.1, 1e-3, None)
-    monkeypatch.setattr(
-        "examples.paper.methods.convex.AutoSolver.solve",
-        lambda self, problem, start, kernel: replace(done, status=Status.INTERRUPTED),
-    )
-    with pytest.raises(KeyboardInterrupt, match="the same command goes on from there"):
-        method.fit(X, y, 0.1, 0)
+    done = replace(method._solve(method._prepare(X, y, 0), 0.1, 1e-3, None), status=Status.INTERRUPTED)
+    monkeypatch.setattr("examples.paper.methods.convex.AutoSolver.solve", lambda *_: done)
+    refused("the same command goes on from there", method.fit, X, y, 0.1, 0, error=KeyboardInterrupt)
 
 
 @pytest.mark.slow
@@ -373,29 +362,21 @@ def test_a_torn_last_line_is_dropped(tmp_path):
 
 def test_facts_and_columns_must_agree_and_new_facts_are_added(tmp_path):
     path, facts = tmp_path / "r.csv", tmp_path / "r.json"
-
-    def refused(match, make=lambda: made_rows(path)):
-        with pytest.raises(ArgumentError, match=match):
-            make()
-
     rows = made_rows(path)
     rows.append(n=1, seconds=0.5)
-    with pytest.raises(KeyError, match="no such columns: minutes"):
-        rows.append(n=1, seconds=0.5, minutes=3)
+    refused("no such columns: minutes", rows.append, n=1, seconds=0.5, minutes=3, error=KeyError)
     made_rows(path, data={"a": "1", "b": "2"})
     assert json.loads(facts.read_text())["data"] == {"a": "1", "b": "2"}
-    refused(
-        r"r\.json: the results there were made with data\.b = 2, now it is 3", lambda: made_rows(path, data={"b": "3"})
-    )
-    refused(r"made with protocol = 1, now it is 2; .*Give another --out", lambda: made_rows(path, protocol=2))
-    refused("its columns are n, seconds, not n, minutes", lambda: ResultRows(path, ("n", "minutes"), ("n",), {}))
+    refused(r"r\.json: the results there were made with data\.b = 2, now it is 3", made_rows, path, data={"b": "3"})
+    refused(r"made with protocol = 1, now it is 2; .*Give another --out", made_rows, path, protocol=2)
+    refused("its columns are n, seconds, not n, minutes", ResultRows, path, ("n", "minutes"), ("n",), {})
     path.write_bytes(path.read_bytes() + b"1,2,3\n")
-    refused("line 3 has 3 cells for 2 columns")
+    refused("line 3 has 3 cells for 2 columns", made_rows, path)
     facts.write_text("{")
     path.write_text("n,seconds\n1,0.5\n")
-    refused(r"r\.json: this is not JSON")
+    refused(r"r\.json: this is not JSON", made_rows, path)
     facts.unlink()
-    refused(r"there is no r\.json that says how it was made")
+    refused(r"there is no r\.json that says how it was made", made_rows, path)
 
 
 # ---------------------------------------------------------------------------------------------------- experiments
@@ -409,9 +390,7 @@ def no_seconds(path):
 def test_accuracy_resumes_to_the_same_table(folder):
     said = []
     written = experiment_accuracy.run(settings(folder, say=said.append))
-    assert [path.name for path in written] == [
-        "accuracy.csv", "accuracy.md", "accuracy.png", "accuracy_seconds.png", "accuracy.txt",
-    ]  # fmt: skip
+    assert [path.name.removeprefix("accuracy") for path in written] == [".csv", ".md", ".png", "_seconds.png", ".txt"]
     path = folder / "out" / "accuracy.csv"
     whole = no_seconds(path)
     assert [(row["seed"], row["n"], row["method"]) for row in whole] == [
@@ -438,11 +417,9 @@ def test_accuracy_refuses_other_settings_in_the_same_folder(folder):
         ("'data' parameter of accuracy must be a folder of feature files", {"data": None}),
         ("'sizes' parameter of accuracy must be at most 80. Got 400 instead", {"sizes": (40, 400)}),
     ):
-        with pytest.raises(ArgumentError, match=match):
-            experiment_accuracy.run(replace(few, **changed))
+        refused(match, experiment_accuracy.run, replace(few, **changed))
     save_features(folder / "made.npz", X_ALL + 1, Y_ALL, SPLIT)
-    with pytest.raises(ArgumentError, match=r"made with data\.made = "):
-        experiment_accuracy.run(few)
+    refused(r"made with data\.made = ", experiment_accuracy.run, few)
 
 
 def test_the_paper_s_sizes_end_at_the_training_half():
@@ -464,8 +441,7 @@ def test_both_experiments_choose_by_their_criterion(folder, criterion, monkeypat
         monkeypatch.setattr(module, "choose", recorded)
         few = settings(folder, sizes=(40,), seeds=1, methods=(method,), criterion=criterion)
         module.run(few)
-        with pytest.raises(ArgumentError, match="criterion"):
-            module.run(replace(few, criterion={"loss": "accuracy", "accuracy": "loss"}[criterion]))
+        refused("criterion", module.run, replace(few, criterion={"loss": "accuracy", "accuracy": "loss"}[criterion]))
     assert criteria == [criterion] * 2
 
 
@@ -487,10 +463,8 @@ def test_timing_ends_where_the_protocol_does(folder, half):
     written[0].write_text("".join(lines[:-2]))  # the last training has lost its end
     timing.run(few)
     assert no_seconds(written[0]) == whole
-    with pytest.raises(
-        ArgumentError, match="methods that go step by step: convex, convex-cross, convex-gaussian, convex-ridge, adamw"
-    ):
-        timing.run(replace(few, methods=("logistic",)))
+    steps = "convex, convex-cross, convex-gaussian, convex-ridge, adamw"
+    refused(f"methods that go step by step: {steps}", timing.run, replace(few, methods=("logistic",)))
 
 
 # ---------------------------------------------------------------------------------------------------- summary
@@ -510,15 +484,12 @@ def test_curves_share_colours_over_panels_and_with_their_like():
     shade = left.collections[0].get_paths()[0].vertices[:, 1]
     assert (shade.min(), shade.max()) == (pytest.approx(0.45), pytest.approx(0.66))
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["one", "one, later", "two"]
-    with pytest.raises(ArgumentError, match="'panels' parameter of curve_figure must be one panel or more"):
-        curve_figure({}, "rows", "score")
+    refused("'panels' parameter of curve_figure must be one panel or more", curve_figure, {}, "rows", "score")
 
 
 def test_lines_of_one_place_are_rows_of_points_with_their_deviations():
     pytest.importorskip("matplotlib")
-    lines = [
-        Series(name, np.array([500.0]), np.array([0.5 + k]), np.array([0.25])) for k, name in enumerate(("x", "y"))
-    ]
+    lines = [Series(name, *np.array([[500.0], [0.5 + k], [0.25]])) for k, name in enumerate("xy")]
     figure = curve_figure({"a": lines}, "rows", "score")
     (ax,) = figure.axes
     assert ax.get_title() == "a, 500 rows"

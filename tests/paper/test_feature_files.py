@@ -1,12 +1,14 @@
 """Feature files: what is written comes back, and one sentence for everything that can be wrong."""
 
+import re
 import zipfile
+from functools import partial
 
 import numpy as np
 import pytest
 
-from clifford_rand.errors import ArgumentError
 from examples.paper.datasets.feature_files import load_feature_folder, load_features, save_features
+from support.refusals import refused
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((12, 3))
@@ -14,10 +16,9 @@ Y = np.array(["no", "yes"] * 6)
 SPLIT = np.arange(12) < 8
 
 
-@pytest.mark.parametrize(
-    ("kind", "read"), [("float16", "float32"), ("float32", "float32"), ("float64", "float64"), ("uint8", "float32")]
-)
-def test_features_come_back(tmp_path, kind, read):
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64", "uint8"])
+def test_features_come_back(tmp_path, kind):
+    read = "float64" if kind == "float64" else "float32"
     data = (255 * rng.random((12, 3))).astype(kind) if kind == "uint8" else X.astype(kind)
     save_features(tmp_path / "set.npz", data, Y, SPLIT)
     found = load_features(tmp_path / "set.npz")
@@ -50,13 +51,10 @@ def test_a_folder_is_read_by_name(tmp_path):
     (tmp_path / "README.md").write_text("not features")
     assert list(load_feature_folder(tmp_path)) == ["a", "b"]
     assert list(load_feature_folder(tmp_path, ["b"])) == ["b"]
-    with pytest.raises(ArgumentError, match=r"there is no file c\.npz; the folder has a, b\."):
-        load_feature_folder(tmp_path, ["a", "c"])
-    with pytest.raises(ArgumentError, match="there is no such folder"):
-        load_feature_folder(tmp_path / "c")
+    refused(r"there is no file c\.npz; the folder has a, b\.", load_feature_folder, tmp_path, ["a", "c"])
+    refused("there is no such folder", load_feature_folder, tmp_path / "c")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ArgumentError, match="there is no NPZ file"):
-        load_feature_folder(tmp_path / "empty")
+    refused("there is no NPZ file", load_feature_folder, tmp_path / "empty")
 
 
 def changed(**arrays):
@@ -81,13 +79,8 @@ WRONG = [
 @pytest.mark.parametrize(("arrays", "message"), WRONG)
 def test_wrong_arrays_are_neither_read_nor_written(tmp_path, arrays, message):
     np.savez(tmp_path / "bad.npz", **arrays)
-    with pytest.raises(ArgumentError) as reading:
-        load_features(tmp_path / "bad.npz")
-    with pytest.raises(ArgumentError) as writing:
-        save_features(tmp_path / "new.npz", **arrays)
-    for error, name in ((reading, "bad.npz"), (writing, "new.npz")):
-        assert message in str(error.value)
-        assert name in str(error.value)
+    for name, work in (("bad", load_features), ("new", partial(save_features, **arrays))):
+        refused(rf"{name}\.npz.*{re.escape(message)}", work, tmp_path / f"{name}.npz")
     assert not (tmp_path / "new.npz").exists()
 
 
@@ -106,7 +99,5 @@ def test_wrong_files_are_named(tmp_path):
         ("other", "there is no array 'X'"),
         ("none", "there is no such file"),
     ):
-        with pytest.raises(ArgumentError, match=message):
-            load_features(tmp_path / f"{name}.npz")
-    with pytest.raises(ArgumentError, match=r"give a name that ends in \.npz"):
-        save_features(tmp_path / "set.csv", X, Y, SPLIT)
+        refused(message, load_features, tmp_path / f"{name}.npz")
+    refused(r"give a name that ends in \.npz", save_features, tmp_path / "set.csv", X, Y, SPLIT)

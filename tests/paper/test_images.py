@@ -6,6 +6,7 @@ import pytest
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.features.embedding import embed
 from examples.paper.datasets.images import TorchImageEncoder, image_features, read_images
+from support.refusals import refused
 
 rng = np.random.default_rng(3)
 GREY = rng.integers(0, 256, (5, 4, 6), dtype=np.uint8)
@@ -23,13 +24,9 @@ def test_pixels_lie_between_zero_and_one_row_by_row(images):
 
 
 def test_normalisation_by_given_numbers_and_by_channel():
-    np.testing.assert_allclose(
-        image_features(GREY, (0.1307, 0.3081)), (GREY.reshape(5, -1) / 255 - 0.1307) / 0.3081, rtol=1e-4, atol=1e-6
-    )
-    mean, std = np.array([0.1, 0.2, 0.3]), np.array([1.0, 2.0, 4.0])
-    np.testing.assert_allclose(
-        image_features(COLOUR, (mean, std)), ((COLOUR / 255 - mean) / std).reshape(5, -1), rtol=1e-4, atol=1e-6
-    )
+    for images, mean, std in ((GREY, 0.1307, 0.3081), (COLOUR, np.array([0.1, 0.2, 0.3]), np.array([1.0, 2.0, 4.0]))):
+        expected = ((images / 255 - mean) / std).reshape(5, -1)
+        np.testing.assert_allclose(image_features(images, (mean, std)), expected, rtol=1e-4, atol=1e-6)
     own = image_features(COLOUR, "channel").reshape(COLOUR.shape)
     np.testing.assert_allclose(own.mean(axis=(0, 1, 2)), 0, atol=1e-5)
     np.testing.assert_allclose(own.std(axis=(0, 1, 2)), 1, rtol=1e-5)
@@ -51,8 +48,7 @@ def test_normalisation_by_given_numbers_and_by_channel():
     ],
 )
 def test_arrays_are_checked(images, normalize, message):
-    with pytest.raises(ArgumentError, match=message):
-        image_features(images, normalize)
+    refused(message, image_features, images, normalize)
 
 
 def test_files(tmp_path):
@@ -65,26 +61,25 @@ def test_files(tmp_path):
     np.testing.assert_array_equal(read_images([tmp_path / "3.png", tmp_path / "1.png"]), GREY[[3, 1]])
     np.testing.assert_array_equal(read_images(tmp_path / "2.png"), GREY[2:3])
 
-    def refused(message, source=tmp_path / "9.png", error=ArgumentError):
-        with pytest.raises(error, match=message):
-            read_images(source)
+    def named(message, source=tmp_path / "9.png", error=ArgumentError):
+        refused(message, read_images, source, error=error)
 
     library.fromarray(COLOUR[0]).save(tmp_path / "9.png")
-    refused(r"9\.png is 4 × 6 and in color, .*0\.png is 4 × 6 and grey; bring all", tmp_path)
+    named(r"9\.png is 4 × 6 and in color, .*0\.png is 4 × 6 and grey; bring all", tmp_path)
     library.fromarray(COLOUR[0]).convert("RGBA").save(tmp_path / "a.PNG")
     np.testing.assert_array_equal(read_images([tmp_path / "9.png", tmp_path / "a.PNG"]), COLOUR[[0, 0]])
     library.fromarray(GREY[0, 1:]).save(tmp_path / "9.png")
-    refused(r"9\.png is 3 × 6 and grey", [tmp_path / "0.png", tmp_path / "9.png"])
+    named(r"9\.png is 3 × 6 and grey", [tmp_path / "0.png", tmp_path / "9.png"])
     library.fromarray(GREY[0].astype(np.uint16)).save(tmp_path / "9.png")
-    refused(r"9\.png: this image has more than 8 bits")
+    named(r"9\.png: this image has more than 8 bits")
     (tmp_path / "9.png").write_bytes(b"nothing")
-    refused(r"9\.png: this is not a readable image")
+    named(r"9\.png: this is not a readable image")
     (tmp_path / "9.png").write_bytes((tmp_path / "0.png").read_bytes()[:60])
-    refused(r"9\.png: this image is damaged")
-    refused(r"8\.png", tmp_path / "8.png", FileNotFoundError)
+    named(r"9\.png: this image is damaged")
+    named(r"8\.png", tmp_path / "8.png", FileNotFoundError)
     (tmp_path / "empty").mkdir()
-    refused(r"image files \(\.png.*empty, where no file is one", tmp_path / "empty")
-    refused("Got an empty list", [])
+    named(r"image files \(\.png.*empty, where no file is one", tmp_path / "empty")
+    named("Got an empty list", [])
 
 
 def test_a_torch_module_is_frozen_and_keyed_by_its_weights(tmp_path):
@@ -106,10 +101,8 @@ def test_a_torch_module_is_frozen_and_keyed_by_its_weights(tmp_path):
     assert TorchImageEncoder(module).cache_key != key
     half = TorchImageEncoder(torch.nn.Flatten(), transform=lambda image: torch.as_tensor(image[:2]).float() / 2)
     np.testing.assert_array_equal(half(list(GREY)), GREY[:, :2].reshape(5, -1) / np.float32(2))
-    with pytest.raises(ArgumentError, match="Give cache_key="):
-        embed(GREY, half, cache=tmp_path)
+    refused("Give cache_key=", embed, GREY, half, cache=tmp_path)
     assert TorchImageEncoder(torch.nn.Flatten(), transform=np.asarray, cache_key="mine").cache_key == "mine"
-    with pytest.raises(ArgumentError, match=r"images of one shape\. Got shapes \[\(1, 3, 6\), \(1, 4, 6\)\]"):
-        TorchImageEncoder(torch.nn.Flatten())([GREY[0], GREY[0, 1:]])
-    with pytest.raises(ArgumentError, match=r"a torch\.nn\.Module\. Got 3"):
-        TorchImageEncoder(3)
+    flat = TorchImageEncoder(torch.nn.Flatten())
+    refused(r"images of one shape\. Got shapes \[\(1, 3, 6\), \(1, 4, 6\)\]", flat, [GREY[0], GREY[0, 1:]])
+    refused(r"a torch\.nn\.Module\. Got 3", TorchImageEncoder, 3)

@@ -23,9 +23,8 @@ def test_sections_replace_what_stands_in_their_places(tmp_path):
     report.write_text(REPORT)
     assert run(report, page).stdout == f"{page}: Last steps\n"
     once = page.read_text()
-    assert once == (
-        "1\n<!-- Last steps -->\n\n| b |\n\nSeconds.\n\n<!-- end -->\n2\n<!-- other -->\nold\n<!-- end -->\n3\n"
-    )
+    section = "\n\n| b |\n\nSeconds.\n\n"
+    assert once == f"1\n<!-- Last steps -->{section}<!-- end -->\n2\n<!-- other -->\nold\n<!-- end -->\n3\n"
     run(report, page)
     assert page.read_text() == once
     page.write_text("nothing")

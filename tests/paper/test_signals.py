@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from clifford_rand.errors import ArgumentError
 from examples.paper.datasets.signals import ecg_beat_features, ecg_feature_names, read_records
+from support.refusals import refused
 
 LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
 # (millivolts, seconds after R, width in seconds) of P, Q, R, S and T
@@ -95,10 +95,7 @@ def test_a_flat_signal_has_no_beats_for_the_detector_either():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"signals": np.zeros((100, 12))},
-            r"an \(n, samples, leads\) array of at least one second\. Got shape \(100, 12\)",
-        ),
+        ({"signals": np.zeros((100, 12))}, r"an \(n, samples, leads\) array of at .* second\. Got shape \(100, 12\)"),
         ({"signals": np.zeros((1, 99, 12))}, r"Got shape \(1, 99, 12\) at 100 Hz"),
         ({"signals": np.full((1, 200, 2), np.nan)}, "must be finite"),
         ({"rate": 0}, "'rate' parameter of ecg_beat_features must be a finite number > 0"),
@@ -109,8 +106,7 @@ def test_a_flat_signal_has_no_beats_for_the_detector_either():
     ],
 )
 def test_arguments_are_checked(change, message):
-    with pytest.raises(ArgumentError, match=message):
-        ecg_beat_features(**{"signals": np.zeros((1, 200, 2)), "rate": 100, "peaks": [[0.5]]} | change)
+    refused(message, ecg_beat_features, **{"signals": np.zeros((1, 200, 2)), "rate": 100, "peaks": [[0.5]]} | change)
 
 
 def test_records(tmp_path):
@@ -130,20 +126,13 @@ def test_records(tmp_path):
     for row, bpm in zip(features, (55, 80), strict=True):
         check(row, bpm, round(9.6 * bpm / 60))
     short = write("short", signals[0][:500])
-    with pytest.raises(
-        ArgumentError, match=r"short: this record has 100 Hz, 500 samples and leads I, II.*read them apart"
-    ):
-        read_records([paths[0], short])
+    refused(r"short: .* has 100 Hz, 500 samples and leads I, II.*read them apart", read_records, [paths[0], short])
     fast = write("fast", signals[0], rate=200)
-    with pytest.raises(ArgumentError, match="fast: this record has 200 Hz, 1000 samples"):
-        read_records([paths[0], fast])
+    refused("fast: this record has 200 Hz, 1000 samples", read_records, [paths[0], fast])
     signals[0][5, 3] = np.nan
-    with pytest.raises(ArgumentError, match="gap: 1 samples of this record are marked as missing"):
-        read_records([write("gap", signals[0])])
+    refused("gap: 1 samples of this record are marked as missing", read_records, [write("gap", signals[0])])
     with pytest.raises(FileNotFoundError):
         read_records([tmp_path / "none"])
     (tmp_path / "r0.dat").write_bytes((tmp_path / "r0.dat").read_bytes()[:100])
-    with pytest.raises(ArgumentError, match="r0: this WFDB record is damaged"):
-        read_records([paths[0]])
-    with pytest.raises(ArgumentError, match=r"a list of at least one record\. Got \[\]"):
-        read_records([])
+    refused("r0: this WFDB record is damaged", read_records, [paths[0]])
+    refused(r"a list of at least one record\. Got \[\]", read_records, [])
