@@ -138,9 +138,8 @@ def judged(case):
         if abs(claim.objective - primal) > near:
             differences.append(f"{name}: primal {claim.objective:.15g}, exactly {float(primal):.15g}")
         if claim.lower_bound > dual + near:
-            differences.append(
-                f"{name}: bound {claim.lower_bound:.15g}, exactly {float(dual):.15g}, of {float(primal):.15g}"
-            )
+            exactly = f"exactly {float(dual):.15g}, of {float(primal):.15g}"
+            differences.append(f"{name}: bound {claim.lower_bound:.15g}, {exactly}")
         if claim.relative_gap < gap - 2 * TOL:
             differences.append(f"{name}: gap {claim.relative_gap:.3g}, exactly {float(gap):.3g}")
     return differences, float(gap)
@@ -160,11 +159,8 @@ def values(case, model):
     if isinstance(proof.claim, GatedClaim):
         C = case.y_loss.shape[1]
         P, d = len(proof.claim.gates), case.X.shape[1]
-        stored = (
-            np.reshape(model.coef_, (C, P, d)),
-            np.reshape(model.gate_intercept_, (C, P)),
-            np.reshape(model.intercept_, C),
-        )
+        shapes = {"coef_": (C, P, d), "gate_intercept_": (C, P), "intercept_": C}
+        stored = [np.reshape(getattr(model, name), shape) for name, shape in shapes.items()]
         primal, f, sup = exact_gaps.gated(data, proof, stored)
     elif isinstance(proof.claim, KernelClaim):
         primal, f, sup = exact_gaps.kernel(data, proof, model.network_)

@@ -138,9 +138,7 @@ class Child:
             except self.target.refusals as error:
                 said = str(error)
                 if not said.strip() or "\n" in said.strip() or len(said) > 2000:
-                    raise AssertionError(
-                        f"an error of no line, several, or of {len(said)} characters: {said}"
-                    ) from error
+                    raise AssertionError(f"an error of no line, several, or {len(said)} characters: {said}") from error
                 return "refused"
 
     def _fault(self, data, error):
@@ -173,8 +171,7 @@ class Child:
 
 def load_target(name, guided):
     """Return the target ``fuzz.targets.NAME``; what it fuzzes is imported with its branches counted, if they guide."""
-    counted = _counting(name) if guided else contextlib.nullcontext()
-    with counted:
+    with _counting(name) if guided else contextlib.nullcontext():
         return importlib.import_module(f"fuzz.targets.{name}").TARGET
 
 
@@ -264,16 +261,8 @@ def _held(name, place, seconds, seed, least, inputs):
         if time.monotonic() - begun > 3 * seconds + 300:
             break
         some = min(_AT_RANDOM, least - _tried(place, "runs")) if inputs is None and left <= 0 else inputs
-        command = [
-            sys.executable,
-            "-m",
-            "fuzz.guided",
-            name,
-            str(place),
-            str(left),
-            str(seed + start),
-            *([] if some is None else [str(some)]),
-        ]
+        numbers = [left, seed + start] if some is None else [left, seed + start, some]
+        command = [sys.executable, "-m", "fuzz.guided", name, str(place), *map(str, numbers)]
         with open(log, "ab") as stream:
             ended = subprocess.run(command, env=environment, cwd=place, stdout=stream, stderr=stream)
         start += 1
@@ -302,9 +291,7 @@ def _tried(place, what):
 
 
 def _last_line(log):
-    lines = [
-        line for line in log.read_text(errors="replace").splitlines() if line.startswith(("==", "Fatal", "SUMMARY"))
-    ]
+    lines = re.findall(r"^(?:==|Fatal|SUMMARY).*", log.read_text(errors="replace"), re.M)
     return lines[-1][:200] if lines else ""
 
 

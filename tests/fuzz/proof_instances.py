@@ -86,9 +86,8 @@ def attack(rng, one, starts):
         found.append(f"primal {proof.objective:.15g} of a network that costs {own:.15g}")
     for name, said in (("fit", proof), ("verify", again)):
         if said.lower_bound > min(own, lowest) + slack + 1e-9 * abs(lowest):
-            found.append(
-                f"{name}'s bound {said.lower_bound:.15g} above a network of {min(own, lowest):.15g} ({said.scope})"
-            )
+            above = f"above a network of {min(own, lowest):.15g} ({said.scope})"
+            found.append(f"{name}'s bound {said.lower_bound:.15g} {above}")
     if isinstance(one.model, cn.ConvexReLUClassifier | cn.ConvexReLURegressor) and proof.claim.family.kind == "gates":
         wide = proof.over_all_neurons(one.X, one.y, *(() if one.weights is None else (one.weights,)))
         with np.errstate(over="ignore"):  # weights of columns of zeros

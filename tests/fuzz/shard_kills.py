@@ -45,9 +45,8 @@ def workers(folder, whole, rng, kills):
     import dask
     from distributed import Client, LocalCluster
 
-    dask.config.set(
-        {"distributed.deploy.lost-worker-timeout": "10 minutes"}
-    )  # after 15 s it gives up one that restarts
+    # after 15 s it gives up one that restarts
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
     done = 0
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
     for turn in range(2 * kills):  # a fit may end before its first kill
@@ -99,10 +98,8 @@ def full_disk(folder, scratch, whole):
         check(result == expected, f"{name}: another goes on from what was there before")
     disk = scratch / "disk"
     disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], capture_output=True, check=False
-    )
-    if mounted.returncode:
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
         print("a tmpfs may not be mounted here: no disk of 256 KiB")
         return
     try:

@@ -17,16 +17,12 @@ from reliability import promise
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.reliability", description="Hold a promise of docs/reliability.md."
-    )
+    parser = argparse.ArgumentParser(prog="python -m tests.reliability", description=__doc__.partition("\n")[0])
     parser.add_argument("name", nargs="?", choices=promise.names(), metavar="NAME")
     parser.add_argument("--short", action="store_true", help="as little as continuous integration tries")
     parser.add_argument("--seconds", type=float, help="how long to try, where a promise is one of time")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--only", nargs="+", default=(), help="commands, such as predict.csv, kinds of work or cases, of which it is"
-    )
+    parser.add_argument("--only", nargs="+", default=(), help="commands, such as predict.csv, kinds of work or cases")
     chosen = parser.parse_args()
     if chosen.name is None:
         for name in promise.names():

@@ -30,9 +30,8 @@ def run(budget):
             tried, reached = counts.get((name, loss), (0, 0))
             counts[name, loss] = tried + 1, reached + (missed is None)
             if missed is not None:
-                faults.append(
-                    f"{name}, loss={loss}, targets of {scale:.0e}, {kind}, seed {budget.seed + seed}: {missed}"
-                )
+                where = f"{name}, loss={loss}, targets of {scale:.0e}, {kind}, seed {budget.seed + seed}"
+                faults.append(f"{where}: {missed}")
     for (name, loss), (tried, reached) in counts.items():
         print(f"{name:<27} {loss or '':<14} {reached:>4} of {tried:<4} {100 * reached / tried:6.1f} %")
     tried, reached = map(sum, zip(*counts.values(), strict=True))

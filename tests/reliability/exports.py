@@ -68,9 +68,8 @@ def _compared(where, exported, wanted):
     exported, wanted = exported.reshape(len(wanted), -1).astype(float), wanted.reshape(len(wanted), -1)
     size = np.maximum(np.abs(wanted), 1.0)  # row by row: extreme rows have extreme outputs
     with np.errstate(invalid="ignore"):
-        same = (
-            (np.abs(exported - wanted) <= _TOL * size) | (exported == wanted) | (np.isnan(exported) & np.isnan(wanted))
-        )
+        same = (np.abs(exported - wanted) <= _TOL * size) | (exported == wanted)
+    same |= np.isnan(exported) & np.isnan(wanted)
     rows = np.flatnonzero(~same.all(axis=1))
     return [f"{where}: row {i} is {exported[i]}, not {wanted[i]} ({len(rows)} rows)" for i in rows[:1]]
 
@@ -133,24 +132,23 @@ def _onnx(model, new, folder):
 
     path = str(export_onnx(model, folder / "model.onnx", dtype="float64"))
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    out = dict(
-        zip([one.name for one in session.get_outputs()], session.run(None, onnx_inputs(session, new)), strict=True)
-    )
+    names = [one.name for one in session.get_outputs()]
+    out = dict(zip(names, session.run(names, onnx_inputs(session, new)), strict=True))
     if "label" not in out:
         return [("predictions", out["variable"], model.predict(new))]
-    return [
-        ("labels", out["label"], model.predict(new)),
-        ("probabilities", out["probabilities"], model.predict_proba(new)),
-    ]
+    return _of_classes(model, new, out["label"], out["probabilities"])
+
+
+def _of_classes(model, new, labels, probabilities):
+    return [("labels", labels, model.predict(new)), ("probabilities", probabilities, model.predict_proba(new))]
 
 
 def _source(model, new, _):
     module = {}
     exec(export_source(model), module)
-    pairs = [("predictions", module["predict"](new), model.predict(new))]
-    if "predict_proba" in module:
-        pairs.append(("probabilities", module["predict_proba"](new), model.predict_proba(new)))
-    return pairs
+    if "predict_proba" not in module:
+        return [("predictions", module["predict"](new), model.predict(new))]
+    return _of_classes(model, new, module["predict"](new), module["predict_proba"](new))
 
 
 def _torch(model, new, _):
@@ -161,7 +159,4 @@ def _torch(model, new, _):
     if not hasattr(model, "classes_"):
         return [("predictions", module(x).detach().numpy(), model[-1].predict(rows))]
     labels = np.array(module.classes)[module.labels(x).numpy()]
-    return [
-        ("labels", labels, model.predict(new)),
-        ("probabilities", module.probabilities(x).detach().numpy(), model.predict_proba(new)),
-    ]
+    return _of_classes(model, new, labels, module.probabilities(x).detach().numpy())

@@ -25,17 +25,13 @@ class Fuzzing:
         return Outcome(*hold(self.target, budget.seconds or WHOLE, budget.seed, least=least, inputs=inputs))
 
 
-_ARGUMENTS = (
-    "Every list of arguments is a command that does its work, or is refused by a sentence and a status of 1 or 2."
-)
+_ARGUMENTS = "Every list of arguments is a command that works, or is refused by a sentence and a status of 1 or 2."
 _CACHE = "Every vector that a damaged cache of embeddings gives was put in, and what is put in is there; or one error."
 _CHECKPOINTS = "A fit goes on from a checkpoint that was changed to the same bits, or it is one error of one line."
 _FOLDERS = "All rows that a folder of shards says it has are read, each once; or it is one error of one line."
 _MODELS = "Every model file loads as the model it was, or as one that works, or is one error; none takes memory."
 _PARSER = "Every text is a multivector, which its own text gives again, or one error of one line."
-_TABLES = (
-    "Every CSV, TSV, ARFF, NPZ and Parquet file is a table, by blocks of as many rows, or is one error of one line."
-)
+_TABLES = "Every CSV, TSV, ARFF, NPZ and Parquet file is a table, by blocks of as many rows, or one error of one line."
 _TARGETS = (
     Fuzzing("arguments", _ARGUMENTS, 20),
     Fuzzing("cache", _CACHE, 500),

@@ -24,10 +24,7 @@ def run(budget):
     def number(i):
         return i // len(families) * len(FAMILIES) + FAMILIES.index(families[i % len(families)])
 
-    def draw(i):
-        return instance(budget.seed, number(i))
-
-    for trial in trials(budget, SHORT if budget.short else WHOLE, draw, judged):
+    for trial in trials(budget, SHORT if budget.short else WHOLE, lambda i: instance(budget.seed, number(i)), judged):
         case = trial.instance
         constant += case is None
         refused += bool(trial.refusal)
@@ -50,8 +47,7 @@ def run(budget):
 
 def _table(count):
     """Name values with their instances, and in parentheses those with a fault."""
-    values = {value for value, _ in count}
-    values = sorted(values)
+    values = sorted({value for value, _ in count})
     names = [f"{value:g}" if isinstance(value, float) else value for value in values]
     faulty = [f" ({count[value, True]})" if count[value, True] else "" for value in values]
     totals = [count[value, False] + count[value, True] for value in values]

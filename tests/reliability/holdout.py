@@ -77,9 +77,8 @@ def _compare(X, y, classes, seed):
     """Return leave-one-out score, score on new data, and what is compared with it: coverage or mean probability."""
     rows = np.random.default_rng(seed).permutation(len(y))[:_MOST_ROWS]
     X, y = np.asarray(X)[rows], np.asarray(y)[rows]
-    old, new, y_old, y_new = train_test_split(
-        X, y, test_size=0.5, random_state=seed % 2**31, stratify=y if classes else None
-    )
+    how = {"test_size": 0.5, "random_state": seed, "stratify": y if classes else None}
+    old, new, y_old, y_new = train_test_split(X, y, **how)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = (ConvexNetworkClassifier if classes else ConvexNetworkRegressor)().fit(old, y_old)

@@ -64,10 +64,8 @@ def _kill(run, seconds, writing):
 def _fits(place, rng, most):
     (place.scratch / "rows").mkdir()
     folder = write_shards(place.scratch / "rows", n=6000)
-    kills = 0
-    for name, count, _, same in kill_processes(
-        folder, place.scratch, unbroken(folder, place.scratch), rng, most, at_once=4
-    ):
+    kills, whole = 0, unbroken(folder, place.scratch)
+    for name, count, _, same in kill_processes(folder, place.scratch, whole, rng, most, at_once=4):
         kills += count
         place.note(f"{name} on shards, after {count} kills", [] if same else ["other bits"])
     return kills

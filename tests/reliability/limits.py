@@ -70,9 +70,8 @@ def _judged(name, estimator, parameters, n, d, limit):
     if record is None:  # a fit that hangs, or a process that died
         return f"{name}: no answer", [f"{name}: no answer after {_RUN} s"]
     if "refused" in record:
-        return f"{name}: refused: {record['refused']}", [] if "max_memory" in limit else [
-            f"{name}: {record['refused']}"
-        ]
+        line = f"{name}: refused: {record['refused']}"
+        return line, [] if "max_memory" in limit else [line]
     seconds, cpu, peak, score = record["seconds"], record["cpu"], record["peak"], record["score"]
     line = f"{name}, {limit}: {seconds:.1f} s, {cpu:.1f} of CPU, {peak / 1e6:.0f} MB, score {score:.3f}"
     faults = []

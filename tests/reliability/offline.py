@@ -32,11 +32,8 @@ def run(budget):
 
 def _alone():
     """Return what runs a command without network interfaces, if the system lets us."""
-    for command in (["unshare", "-rn"], ["unshare", "-n"]):
-        if (
-            shutil.which("unshare")
-            and not subprocess.run([*command, "true"], capture_output=True, check=False).returncode
-        ):
+    for command in (["unshare", "-rn"], ["unshare", "-n"]) if shutil.which("unshare") else ():
+        if not subprocess.run([*command, "true"], capture_output=True, check=False).returncode:
             return command
     return []
 

@@ -37,9 +37,8 @@ def run(budget):
         faults += more
     more, n_requests = keys()
     faults += more
-    return Outcome(
-        f"{n_models} model files, {n_pages} reports with their models, {n_requests} requests with a key", faults
-    )
+    figure = f"{n_models} model files, {n_pages} reports with their models, {n_requests} requests with a key"
+    return Outcome(figure, faults)
 
 
 # ---- files
@@ -138,11 +137,8 @@ def pages():
                 faults.append(f"fit {kind}: {done.output[-300:]}")
                 continue
             count += 1
-            for what, data in (
-                ("model", model.read_bytes()),
-                ("report", page.read_bytes()),
-                ("output", done.stdout.encode()),
-            ):
+            places = {"model": model.read_bytes(), "report": page.read_bytes(), "output": done.stdout.encode()}
+            for what, data in places.items():
                 for column in ("who", "note"):
                     found = sum(text.encode() in data for text in table[column])
                     if found:

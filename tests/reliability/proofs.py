@@ -48,10 +48,8 @@ def run(budget):
                 found.append(f"a gap of {gap:.1e} without a word")
         faults += [f"seed {budget.seed}, {trial.k}: {one.words}: {fault}" for fault in found]
     each = ", ".join(f"{count} {family}" for family, count in sorted(done.items()))
-    figure = f"{sum(done.values())} instances ({each}), {sum(refused.values())} refused in a sentence "
+    figure = f"{done.total()} instances ({each}), {refused.total()} refused in a sentence "
     figure += f"({others} by one of an argument that nobody gave), "
-    figure += (
-        f"{len(faults)} faults; a descent came within 1e-3 of the bound in {near / max(sum(done.values()), 1):.0%}"
-    )
+    figure += f"{len(faults)} faults; a descent came within 1e-3 of the bound in {near / max(done.total(), 1):.0%}"
     figure += f"; the longest took {slowest[0]:.0f} s of the processor ({slowest[1]})"
     return Outcome(figure, faults)

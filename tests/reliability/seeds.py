@@ -19,9 +19,7 @@ _ROOT = Path(__file__).parents[2]
 _SHORT = tuple(  # laws of what is drawn, at tenths of a second each: the processes take longer to begin
     f"clifford_rand/{file}::test_{name}"
     for file, names in {
-        "test_haar.py": (
-            "mean_of_the_projection", "angles_of_subspaces_and_lines", "orthogonal_matrices_are_haar",
-        ),
+        "test_haar.py": ("mean_of_the_projection", "angles_of_subspaces_and_lines", "orthogonal_matrices_are_haar"),
         "test_volume_sampling.py": ("exact_law", "marginals_are_leverage_scores", "marginals_of_a_low_rank"),
         "sketch/test_sketches.py": ("products_from_both_sides_dense_and_sparse", "structure_of_sjlt"),
         "sketch/test_sketched_volume.py": ("cross_is_orthogonal_to_the_sampled_rows",),

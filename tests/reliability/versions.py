@@ -52,10 +52,7 @@ def run(budget):
             worst, gaps = (max(worst, far), gaps) if within is None else (worst, max(gaps, far))
             faults += [f"{name}: {problem}: {fault}"] if fault else []
     blas = sorted({one for answer in (base, *told.values()) for one in answer["blas"]})
-    versions = {
-        library: sorted({answer["versions"][library] for answer in (base, *told.values())})
-        for library in base["versions"]
-    }
+    versions = {name: sorted({one["versions"][name] for one in (base, *told.values())}) for name in base["versions"]}
     figure = f"{len(everything)} problems, this and {len(told)} other sets of libraries ({', '.join(told)}): "
     figure += f"objectives to {worst:.0e}"
     figure += f", to {gaps:.0e} and within the gap where a fit ends at a coarser one" if gaps else ""

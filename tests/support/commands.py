@@ -32,6 +32,7 @@ class Command:
     keeps: tuple[str, ...] = ()
 
 
+_CHECKED = "-q --force --out new.npz --checkpoint state"
 COMMANDS = (
     Command("fit", "fit table.csv --force --no-compare --out new.npz", ("new.npz",)),
     Command(
@@ -57,14 +58,11 @@ COMMANDS = (
     Command("explain", "explain model.npz table.csv --row 3 --force --picture new.png", ("new.png",)),
     Command(
         "shards",
-        "fit --shards rows --model gated --n-gates 6 --beta 1e-2 --tol 1e-6 -q --force --out new.npz "
-        "--checkpoint state",
+        f"fit --shards rows --model gated --n-gates 6 --beta 1e-2 --tol 1e-6 {_CHECKED}",
         ("new.npz",),
         ("state",),
     ),
-    Command(
-        "network of shards", "fit --shards rows -q --force --out new.npz --checkpoint state", ("new.npz",), ("state",)
-    ),
+    Command("network of shards", f"fit --shards rows {_CHECKED}", ("new.npz",), ("state",)),
     Command(
         "predict shards",
         "predict shard_model.npz --shards rows --force --out folder",

@@ -325,11 +325,9 @@ def _of_atoms(points, family, theta, on):
     live = norms > 1e-13  # else the rows of length 1 are dependent
     if on is not None:
         tol = 1e-12 * np.abs(points) @ np.abs(V).T
-        signs = (inside >= -tol, inside <= tol)
-        cones = [
-            (above[:, None] | ~on) & (below[:, None] | on) for above, below in zip(signs[0].T, signs[1].T, strict=True)
-        ]
-        live &= np.array([cone.all(axis=0).any() for cone in cones])
+        above, below = inside >= -tol, inside <= tol  # (n, m), of which every cone (n, P) has one where it is on or off
+        cones = (above[:, :, None] | ~on[:, None]) & (below[:, :, None] | on[:, None])
+        live &= cones.all(axis=0).any(axis=1)
     values = np.where(live, np.linalg.norm(np.maximum(inside, 0).T @ theta.astype(float), axis=1), 0)
     values = np.divide(values, norms, out=np.zeros_like(values), where=live)
 
@@ -355,9 +353,8 @@ def _normals(A):
         if len(columns) == 2:
             return B[:, 0, 0] * B[:, 1, 1] - B[:, 0, 1] * B[:, 1, 0]
         a, b, c = B[:, 0].T, B[:, 1].T, B[:, 2].T
-        return (
-            a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0])
-        )
+        first, second = a[0] * (b[1] * c[2] - b[2] * c[1]), a[1] * (b[0] * c[2] - b[2] * c[0])
+        return first - second + a[2] * (b[0] * c[1] - b[1] * c[0])
 
     D = A.shape[2]
     return np.stack([(-1) ** i * det([j for j in range(D) if j != i]) for i in range(D)], axis=1)

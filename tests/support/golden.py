@@ -50,13 +50,8 @@ def frame(rows: np.ndarray) -> Any:
     age[-1] = np.nan
     where = np.array(["Oslo", "Bergen", "Tromsø"], dtype=object)[(rows[:, 1] > 0).astype(int) + (rows[:, 0] > 1)]
     days = pd.to_timedelta((100 * rows[:, 1]).round(), unit="D")
-    columns = {
-        "age": age,
-        "city": where,
-        "member": rows[:, 0] > rows[:, 1],
-        "joined": pd.Timestamp("2024-05-06") + days,
-    }
-    return pd.DataFrame(columns)
+    columns = {"age": age, "city": where, "member": rows[:, 0] > rows[:, 1]}
+    return pd.DataFrame(columns | {"joined": pd.Timestamp("2024-05-06") + days})
 
 
 def models() -> dict[str, Callable[[], Any]]:
@@ -65,7 +60,8 @@ def models() -> dict[str, Callable[[], Any]]:
     words, real = np.array(["no", "yes", "maybe"])[side], np.abs(X[:, 0]) - X[:, 1]
     weights, fixed = np.linspace(0.5, 2, N), {"beta": 1e-2, "tol": 1e-6, "random_state": 0}
     gated = GatedReLUClassifier(3, **fixed)
-    table = TableEncoder(min_frequency=2)
+    table, counts = TableEncoder(min_frequency=2), np.round(np.abs(3 * real))
+    quantile = {"quantile": 0.8, "max_metric_iter": 0}
     many = np.vstack([X + 0.1 * k for k in range(5)])  # rows enough for ranks
     parts, loose = Shards([X[:9], X[9:]], [words[:9], words[9:]]), fixed | {"tol": 1e-3}
     return {
@@ -79,12 +75,8 @@ def models() -> dict[str, Callable[[], Any]]:
         "infinite_binary": lambda: ConvexNetworkClassifier(loss="logistic", max_metric_iter=0).fit(X, side > 0),
         "infinite_regressor": lambda: ConvexNetworkRegressor(max_metric_iter=0).fit(X, real, sample_weight=weights),
         "infinite_noise": lambda: ConvexNetworkRegressor(max_metric_iter=0).fit(*_noisy()),
-        "infinite_counts": lambda: ConvexNetworkRegressor(loss="poisson", max_metric_iter=0).fit(
-            X, np.round(np.abs(3 * real))
-        ),
-        "infinite_quantile": lambda: ConvexNetworkRegressor(loss="quantile", quantile=0.8, max_metric_iter=0).fit(
-            X, real
-        ),
+        "infinite_counts": lambda: ConvexNetworkRegressor(loss="poisson", max_metric_iter=0).fit(X, counts),
+        "infinite_quantile": lambda: ConvexNetworkRegressor(loss="quantile", **quantile).fit(X, real),
         "infinite_ranked": lambda: ConvexNetworkRegressor(max_metric_iter=0).fit(np.exp(3 * X), real),
         "infinite_steps": lambda: ConvexNetworkRegressor(max_metric_iter=0).fit(many, np.sign(many).sum(axis=1)),
         "infinite_boxes": lambda: ConvexNetworkRegressor().fit(*_box()),

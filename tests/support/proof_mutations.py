@@ -1,27 +1,13 @@
 """Mutated proofs: random changes of digits, signs, shapes, types, words and numbers, and the judgement of a checker."""
 
 import copy
-import json
 from fractions import Fraction
 
 from clifford_rand_nn.proof_checker.check import InvalidProofError, check, evaluate
 from support import second_checker
 
-_WORDS = ["l1", "l2", "squared", "none", "free", "penalized", "squared_hinge", "huber", "logistic", "softmax"]
-_WORDS += [
-    "log_cosh",
-    "relu",
-    "gated",
-    "neurons",
-    "dictionary",
-    "cones",
-    "plane",
-    "simplices",
-    "moments",
-    "kernel",
-    "",
-    "all",
-]
+_WORDS = ["l1", "l2", "squared", "none", "free", "penalized", "squared_hinge", "huber", "logistic", "softmax", "all"]
+_WORDS += ["log_cosh", "relu", "gated", "neurons", "dictionary", "cones", "plane", "simplices", "moments", "kernel", ""]
 _ODD = [None, True, False, 0, 1, -1, 0.5, float("nan"), [], {}, "", "NaN", "inf", "0", "-1", ["1", "2"], "12", "1e9"]
 _DIGITS = "٠١٢٣٤٥٦٧٨٩"
 _ROUNDING = Fraction(1, 10**28)  # of an objective or a bound, by which enclosures may differ
@@ -228,8 +214,3 @@ def _scaled(pair, factor):
 def _scale(table, factor):
     table["denominator"] = str(int(table["denominator"]) * factor.denominator)
     table["numerators"] = [[str(int(t) * factor.numerator) for t in row] for row in table["numerators"]]
-
-
-def as_text(proof):
-    """Return the proof as JSON, for a report of a fault."""
-    return json.dumps(proof)

@@ -89,9 +89,7 @@ NAMES = (*REGRESSORS, *CLASSIFIERS)
 def rows(name, n=8, d=2):
     """Return rows, targets and weights of a problem; every second one has weights, every third two outputs."""
     rng, d = np.random.default_rng(len(name)), 1 if name.startswith("line") else d
-    n = (
-        min(n, 5) if name.startswith(("cones", "simplices", "moments")) else n
-    )  # the second checker goes through all faces
+    n = min(n, 5) if name.startswith(("cones", "simplices", "moments")) else n  # through all faces goes the checker
     if name in ("kernel, steps", "kernel, boxes"):  # as many rows as have ranks, and jumps, for which steps are chosen
         X = rng.normal(size=(64, d))
         jumps = np.sign(X).sum(axis=1) if name == "kernel, steps" else 2.0 * (X > -0.3).all(axis=1)

@@ -89,12 +89,9 @@ class _Default:
 
 def parameters(function, *, of_instance=False):
     """Return the signature as text, without annotations and without ``self``."""
-    empty = inspect.Parameter.empty
     shown = [
-        parameter.replace(
-            annotation=empty, default=empty if parameter.default is empty else _Default(parameter.default)
-        )
-        for parameter in list(inspect.signature(function).parameters.values())[of_instance:]
+        one.replace(annotation=_EMPTY, default=_EMPTY if one.default is _EMPTY else _Default(one.default))
+        for one in list(inspect.signature(function).parameters.values())[of_instance:]
     ]
     return str(inspect.Signature(shown))
 

@@ -8,20 +8,9 @@ from support.problems import REAL_LOSSES, delta_of, targets
 
 
 def make_relu(
-    loss="squared",
-    penalty="group_l2",
-    bias=True,
-    fit_intercept=True,
-    n=25,
-    d=2,
-    m=5,
-    beta=0.02,
-    seed=0,
-    X_scale=1.0,
-    y_scale=1.0,
-    change=None,
-    extremes=False,
-):
+    loss="squared", penalty="group_l2", bias=True, fit_intercept=True, n=25, d=2, m=5, beta=0.02, seed=0, X_scale=1.0,
+    y_scale=1.0, change=None, extremes=False,
+):  # fmt: skip
     """Return a program whose X is ``change(X)`` of Gaussian data; ``extremes`` adds the all-on and all-off patterns."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) + 1
@@ -31,14 +20,5 @@ def make_relu(
         patterns = np.hstack([patterns, np.ones((n, 1), bool), np.zeros((n, 1), bool)])
     y = targets(loss, n, rng).reshape(n, -1)[:, :1]
     unit = y_scale if loss in REAL_LOSSES else 1.0
-    return ConvexReLUProblem(
-        X * X_scale,
-        y * unit,
-        patterns,
-        beta * X_scale * unit,
-        loss=loss,
-        penalty=penalty,
-        bias=bias,
-        fit_intercept=fit_intercept,
-        **delta_of(loss, unit),
-    )
+    options = {"loss": loss, "penalty": penalty, "bias": bias, "fit_intercept": fit_intercept, **delta_of(loss, unit)}
+    return ConvexReLUProblem(X * X_scale, y * unit, patterns, beta * X_scale * unit, **options)

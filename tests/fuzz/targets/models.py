@@ -61,13 +61,8 @@ class Models(Target):
 
     def _tried(self, model, known):
         if known is not None:
-            found = golden.said(model, golden.new_rows(known))
-            if found.keys() != self.said[known].keys() or not all(
-                np.array_equal(found[one], self.said[known][one])
-                if known_text(found[one])
-                else np.allclose(found[one], self.said[known][one], rtol=1e-6, atol=1e-9)
-                for one in found
-            ):
+            found, wanted = golden.said(model, golden.new_rows(known)), self.said[known]
+            if found.keys() != wanted.keys() or not all(_same(found[one], wanted[one]) for one in found):
                 raise AssertionError(f"a damaged {known} loads as another model")
             return "equal"
         repr(model)
@@ -94,8 +89,10 @@ class Models(Target):
         return "other"
 
 
-def known_text(values):
-    return np.asarray(values).dtype.kind in "US"
+def _same(found, wanted):
+    if np.asarray(found).dtype.kind in "US":
+        return np.array_equal(found, wanted)
+    return np.allclose(found, wanted, rtol=1e-6, atol=1e-9)
 
 
 TARGET = Models()

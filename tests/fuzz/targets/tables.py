@@ -47,33 +47,20 @@ class Tables(Target):
     def prepare(self, folder):
         super().prepare(folder)
         rng = np.random.default_rng(0)
-        rows = {
-            "a": rng.random(20),
-            "b": np.arange(20),
-            "c": np.repeat(["x", "é", None, "z"], 5),
-            "y": np.arange(20) % 2,
-        }
         X, y = rng.random((20, 3)), np.arange(20) % 2
+        rows = {"a": rng.random(20), "b": np.arange(20), "c": np.repeat(["x", "é", None, "z"], 5), "y": y}
         self.seeded = [self._held(".tsv" if "|" in text else ".csv", text.encode()) for text in _CSV]
-        self.seeded += [
-            self._held(".csv.gz", gzip.compress(_CSV[0].encode(), mtime=0)),
-            self._held(".arff", _ARFF.encode()),
-        ]
-        self.seeded.append(self._held(".csv", _CSV[0].encode("utf-16")))
-        for options in (
-            {},
-            {"compression": "none", "use_dictionary": False},
-            {"compression": "zstd", "row_group_size": 6},
-        ):
+        zipped = gzip.compress(_CSV[0].encode(), mtime=0)
+        others = {".csv.gz": zipped, ".arff": _ARFF.encode(), ".csv": _CSV[0].encode("utf-16")}
+        self.seeded += [self._held(ending, data) for ending, data in others.items()]
+        plain, grouped = {"compression": "none", "use_dictionary": False}, {"compression": "zstd", "row_group_size": 6}
+        for options in ({}, plain, grouped):
             out = io.BytesIO()
             parquet.write_table(pa.table(rows), out, **options)
             self.seeded.append(self._held(".parquet", out.getvalue()))
-        arrays = [
-            {"X": X, "y": y},
-            {"X": X.astype("f4").T.copy().T, "feature_names": np.array(["p", "q", "r"]), "y": X[:, 0]},
-        ]
+        other = {"X": X.astype("f4").T.copy().T, "feature_names": np.array(["p", "q", "r"]), "y": X[:, 0]}
         for save in (np.savez, np.savez_compressed):
-            for some in arrays:
+            for some in ({"X": X, "y": y}, other):
                 out = io.BytesIO()
                 save(out, **some)
                 self.seeded.append(self._held(".npz", out.getvalue()))

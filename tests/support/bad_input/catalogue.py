@@ -3,9 +3,8 @@
 from support.bad_input import algebra, commands, models, names, pictures, presets, sketches, tables
 from support.bad_input.trial import Table
 
-CALLS = {
-    name: calls for part in (algebra, presets, sketches, models, pictures, tables) for name, calls in part.CALLS.items()
-}
+PARTS = (algebra, presets, sketches, models, pictures, tables)
+CALLS = {name: calls for part in PARTS for name, calls in part.CALLS.items()}
 
 
 class WholeTable(Table):
@@ -22,6 +21,5 @@ def table():
 def rows():
     """Return every row: of every public name, then of every command."""
     calls = Table(CALLS, names.resolve)
-    return [row for name in CALLS for row in calls.rows(name)] + [
-        row for name in names.commands() for row in commands.rows(name)
-    ]
+    found = [row for name in CALLS for row in calls.rows(name)]
+    return found + [row for name in names.commands() for row in commands.rows(name)]

@@ -100,11 +100,9 @@ def _write_files():
     np.savez("good.npz", X=X, y=kind)
     Path("cut.npz").write_bytes(Path("good.npz").read_bytes()[:200])
     Path("a folder.csv").mkdir()
-    model = nn.table_model(
-        nn.read_frame("train.csv"), "kind", estimator=nn.GatedReLUClassifier(n_gates=3, random_state=0)
-    )
+    frame, estimator = nn.read_frame("train.csv"), nn.GatedReLUClassifier(n_gates=3, random_state=0)
+    model = nn.table_model(frame, "kind", estimator=estimator)
     nn.save_model(model, "model.npz")
-    frame = nn.read_frame("train.csv")
     X, kinds = model[:-1].transform(frame.drop(columns="kind")), frame["kind"]
     model[-1].certificate_.export("good.json", np.asarray(X), kinds.to_numpy())
     Path("cut model.npz").write_bytes(Path("model.npz").read_bytes()[:-300])
@@ -199,9 +197,8 @@ def _ended_badly(code, stderr, stdout, raised):
         return f"exit code {code}: {stderr[-200:]}"
     if code and not lines and not stdout:
         return f"exit code {code} without a word"
-    if code and not (
-        lines and (lines[-1].startswith(("error: ", "not valid: ")) or any("Error" in line for line in lines))
-    ):
+    told = lines and (lines[-1].startswith(("error: ", "not valid: ")) or any("Error" in line for line in lines))
+    if code and not told:
         return f"exit code {code} without a sentence: {stderr[-200:]!r} {stdout[-100:]!r}"
     errors = [line for line in lines if line.startswith("error: ")]
     if len(errors) > 1 or len(lines) > 40 or max(map(len, lines), default=0) > 2000:

@@ -65,10 +65,7 @@ def public_names():
         found |= {f"{short}.{k}" for k, v in vars(preset).items() if k[0] != "_" and not inspect.ismodule(v)}
     for owner in _OWNERS:
         found |= {f"{owner.__name__}.{name}" for name in _methods(owner, properties=True)}
-    for module, file in (
-        ("draw", "draw.py"),
-        ("layers", "layers/equivariant.py"),
-    ):  # read: importing layers imports torch
+    for module, file in (("draw", "draw.py"), ("layers", "layers/equivariant.py")):  # read, as layers import torch
         found |= {f"{module}.{name}" for name in _defined(ROOT / file)}
     for name in nn.__all__:
         found.add(f"nn.{name}")

@@ -28,9 +28,7 @@ DISPLAYS = {
     "DecisionRegions": lambda: nn.DecisionRegionsDisplay.from_estimator(
         fitted("GatedReLUClassifier"), X, LABELS, resolution=10, ax=AX.make()
     ),
-    "Calibration": lambda: nn.CalibrationDisplay.from_predictions(
-        (LABELS == "high").astype(int), _PROBABILITIES, ax=AX.make()
-    ),
+    "Calibration": lambda: nn.CalibrationDisplay.from_predictions(LABELS == "high", _PROBABILITIES, ax=AX.make()),
     "LearningCurve": lambda: nn.LearningCurveDisplay.from_leave_one_out(
         fitted("ConvexNetworkClassifier"), X, LABELS, train_sizes=(0.9, 1.0), ax=AX.make()
     ),

@@ -18,14 +18,8 @@ CLASS_SHARDS = Made(lambda: nn.Shards([X[:10], X[10:]], [LABELS[:10], LABELS[10:
 def _frame():
     import pandas as pd
 
-    return pd.DataFrame(
-        {
-            "age": X[:, 0],
-            "city": np.where(X[:, 1] > 0, "Oslo", "Bergen"),
-            "day": pd.date_range("2020", periods=24),
-            "buys": LABELS,
-        }
-    )
+    city, day = np.where(X[:, 1] > 0, "Oslo", "Bergen"), pd.date_range("2020", periods=24)
+    return pd.DataFrame({"age": X[:, 0], "city": city, "day": day, "buys": LABELS})
 
 
 def _column(name):

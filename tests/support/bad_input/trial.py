@@ -127,9 +127,8 @@ class _Outcome:
         allowed = (RuntimeWarning, ComplexWarning) if beyond else ()
         never = [w for w in self.told if issubclass(w.category, _NEVER) and not issubclass(w.category, allowed)]
         if never:
-            return (
-                f"{never[0].category.__name__}: {str(never[0].message)[:120]} ({never[0].filename}:{never[0].lineno})"
-            )
+            one = never[0]
+            return f"{one.category.__name__}: {str(one.message)[:120]} ({one.filename}:{one.lineno})"
         different = {str(w.message) for w in self.told}
         if len(different) > MOST_WARNINGS:
             return f"{len(different)} warnings: {str(self.told[0].message)[:120]}"
