@@ -226,14 +226,8 @@ def show(title, largest, with_seconds, clock):
 
 
 def main():
-    args = options(
-        "Every public function of the core against NumPy's nearest call.",
-        only=chosen(TABLES),
-        largest=(100_000, "rows or dimensions of the largest arrays"),
-        seconds=(False, "print our times beside the ratios"),
-        cpu=(False, "compare CPU time, where others use the machine"),
-        fresh=(False, "do not load the compiled kernels beforehand"),
-    )
+    largest = (100_000, "rows or dimensions of the largest arrays")
+    args = options(__doc__, only=chosen(TABLES), largest=largest, seconds=False, cpu=False, fresh=False)
     if not args.fresh:
         for kernels in ("plans.kernels", "crossproduct.null_vectors"):
             importlib.import_module(f"clifford_rand.{kernels}")

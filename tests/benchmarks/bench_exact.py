@@ -201,8 +201,9 @@ def equal():
         zero = LassoProblem(np.zeros((len(X), 0)), y, 1.0, loss=loss).datafit.value(0 * y[:, None])
         descent = Descent(X, y[:, None], loss, beta, 1, bias, bias)
         weights = network.W1, network.b1, network.w2, network.b2
-        decoded, best = descent.objective(*weights), descent.lowest(rng, len(X) + 1, 20, steps=2000)
-        near = descent.lowest(rng, len(X) + 1, 2, near=weights, steps=2000)
+        with np.errstate(over="ignore"):  # of descents that go too far, and turn back
+            decoded, best = descent.objective(*weights), descent.lowest(rng, len(X) + 1, 20, steps=2000)
+            near = descent.lowest(rng, len(X) + 1, 2, near=weights, steps=2000)
         cones = ConePricer(X, patterns, 2, bias)
         two, reference = generate(cones), by_cvxpy(ConvexReLUProblem(X, y, patterns, beta, **options))
         errors = {

@@ -9,9 +9,9 @@ own: with an empty cache, and with what that one left. The rigid body turns and 
 Ḃ = -½ (J B - B J) with the momentum J = RC(A B) of other weights for each component, M a motor and B its velocity.
 """
 
-import functools
 import time
 import warnings
+from functools import partial, reduce
 
 import numpy as np
 from timing import agree, alternate, chosen, fresh, machine, need, options, report, seconds
@@ -65,7 +65,7 @@ def limit(inputs, result):
         total = 0
         for j, blade in enumerate(blades):
             parts = (operands[k][blade_name] for k, blade_name in terms[j::count])
-            total = total + functools.reduce(lambda a, b: a + b, parts) * blade
+            total = total + reduce(lambda a, b: a + b, parts) * blade
         return total
 
     fused = cr.fused(read_and_write)
@@ -112,17 +112,9 @@ def batches(n, kingdon):
     for name, counts, point, line in (("PGA(3)", (3, 0, 1), 3, 2), ("CGA(3)", (4, 1, 0), 1, 3)):
         alg, theirs = cr.Algebra(*counts), kingdon.Algebra(*counts)
         R, S = even(alg, rng, n), even(alg, rng, n)
-        x, bivector = (
-            alg.random_multivector(rng=rng, shape=n, grades=point),
-            alg.random_multivector(rng=rng, shape=n, grades=2),
-        )
+        x, bivector, L = (alg.random_multivector(rng=rng, shape=n, grades=k) for k in (point, 2, line))
         compare(f"R x ~R, {name}, {n} motors and points", sandwich, (R, x), theirs)
-        compare(
-            f"R S L ~S ~R, {name}, {n} lines",
-            chain,
-            (R, S, alg.random_multivector(rng=rng, shape=n, grades=line)),
-            theirs,
-        )
+        compare(f"R S L ~S ~R, {name}, {n} lines", chain, (R, S, L), theirs)
         compare(f"exp(B) x exp(-B), {name}, {n}", exponential, (bivector, x))
     alg, theirs = cr.Algebra(3), kingdon.Algebra(3, 0, 0)
     R, x = even(alg, rng, n), alg.random_multivector(rng=rng, shape=n, grades=1)
@@ -180,7 +172,7 @@ def rigid_body(kingdon, clifford):
             step = step_of(lambda B: layout.MultiVector(matrix @ B.value))
             starts["clifford"] = step, *(layout.MultiVector(mv.dense().values) for mv in (M, B))
             agree(expected, run(*starts["clifford"])[0].value[[0, *range(5, 11), 15]], 1e-11, "clifford")
-        works = [functools.partial(run, *start) for start in starts.values()]
+        works = [partial(run, *start) for start in starts.values()]
         times = dict(zip(starts, alternate(works, 3), strict=True))
         title = f"rigid body by RK4, {STEPS} steps, {count[0] if count else 1} bodies"
         report(title, times.pop("fused"), "≥ 5 × kingdon" if count else "≥ clifford", **times)
@@ -202,13 +194,9 @@ def main():
     warnings.simplefilter("ignore")
     start = time.process_time()
     args = options(__doc__, n=100_000, only=chosen(["first", "batches", "body"]))
-    works = {
-        "first": first_calls,
-        "batches": lambda: batches(args.n, kingdon),
-        "body": lambda: rigid_body(kingdon, clifford),
-    }
+    body, some = partial(rigid_body, kingdon, clifford), partial(batches, args.n, kingdon)
     for name in args.only:
-        works[name]()
+        {"first": first_calls, "batches": some, "body": body}[name]()
     print(f"{time.process_time() - start:.0f} s of processor time")
     machine("clifford", "kingdon", "numba")
 

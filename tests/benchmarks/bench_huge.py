@@ -71,16 +71,9 @@ def show(line, name, work):
 
 
 def main():
-    args = options(
-        "Subspaces of very many dimensions.",
-        dimensions=[50_000, 1_000_000],
-        grades=[2, 20, 100, 500],
-        largest=(10**8, "numbers of one blade"),
-        peer=(10**7, "numbers of a blade up to which SciPy is measured"),
-        kinds=chosen(KINDS),
-        works=chosen(WORKS),
-        folder=(Path, "where files are written; a temporary folder by default"),
-    )
+    sizes = {"dimensions": [50_000, 1_000_000], "grades": [2, 20, 100, 500], "largest": 10**8, "peer": 10**7}
+    folder = (Path, "where files are written; a temporary folder by default")
+    args = options(__doc__, **sizes, kinds=chosen(KINDS), works=chosen(WORKS), folder=folder)
     print(f"{'rows':<12}{'d':>9}{'k':>5}{'stored':>10}  {'work':<20}{'wall':>9}{'CPU':>9}{'peak':>9}")
     sizes = [(d, k) for d in args.dimensions for k in args.grades if k * d <= args.largest]
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:

@@ -130,12 +130,8 @@ def softmax(folder):
 
 if __name__ == "__main__":
     works = {"sizes": sizes, "squared": squared, "path": path, "softmax": softmax}
-    asked = options(
-        __doc__,
-        data=(str, "folder of NPZ files; penbased.npz and letter.npz for gated networks"),
-        only=chosen(["default", *works]),
-        names=["letter", "mnist10", "spambase"],
-    )
+    data = (str, "folder of NPZ files; penbased.npz and letter.npz for gated networks")
+    asked = options(__doc__, data=data, only=chosen(["default", *works]), names=["letter", "mnist10", "spambase"])
     machine()
     for part in asked.only:
         default(asked.data, asked.names) if part == "default" else works[part](asked.data)

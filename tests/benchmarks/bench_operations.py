@@ -154,12 +154,8 @@ def compare(n, only, algebras, clifford, kingdon):
 
 
 def main():
-    args = options(
-        __doc__,
-        sizes=[1, 1000, 100_000],
-        only=(str, {"nargs": "+", "help": "names of operations"}),
-        algebras=chosen(ALGEBRAS),
-    )
+    only = (str, {"nargs": "+", "help": "names of operations"})
+    args = options(__doc__, sizes=[1, 1000, 100_000], only=only, algebras=chosen(ALGEBRAS))
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     clifford, kingdon = need("clifford", "kingdon")

@@ -299,12 +299,9 @@ def part_c(bench):
             # The first point of the history that is as good, or our last one if AdamW came closer than 1e-4.
             as_good = [rows[np.argmax(rows[:, 1] <= max(value, rows[:, 1].min())), 0] for rows in history]
             ours = float(np.median(as_good))
-            print(
-                f"    AdamW, {title}: best {value:.6f} ({value / optimum:.3f} × optimum) at rate {rate:g}"
-                f" in {seconds:.2f} s (grid {grid:.1f} s); ours there in {ours:.3f} s: {seconds / ours:.1f} × sooner"
-                f" than that run, {grid / ours:.1f} × than the grid that found it",
-                flush=True,
-            )
+            print(f"    AdamW, {title}: best {value:.6f} ({value / optimum:.3f} × optimum) at rate {rate:g}", end="")
+            print(f" in {seconds:.2f} s (grid {grid:.1f} s); ours there in {ours:.3f} s: {seconds / ours:.1f}", end="")
+            print(f" × sooner than that run, {grid / ours:.1f} × than the grid that found it", flush=True)
             if not schedule.get("decay"):
                 bench.verdicts.at_least(f"C {beta:.0e}: AdamW's grid / ours to its best value", grid / ours, 10)
 
@@ -325,17 +322,15 @@ def part_d(bench):
 
 
 def main():
-    args = options(
-        __doc__,
-        ("data", {"metavar": "FOLDER", "type": Path, "nargs": "?"}),
-        solver=("auto", "auto, kernel or fista"),
-        adelie=(str, {"metavar": "PYTHON", "help": "interpreter of the environment that has adelie"}),
-        names=(["imdb", "mnist01", "ecg_report"], "NPZ files of B"),
-        only=chosen("ABCD"),
-        threads=(2, "of BLAS, OpenMP and Numba, in every process"),
-        cap=(40.0, "seconds of a peer at one beta, all its tolerances"),
-        quick=(False, "without celer, and a third of the cap"),
-    )
+    folder = ("data", {"metavar": "FOLDER", "type": Path, "nargs": "?"})
+    helped = {
+        "solver": ("auto", "auto, kernel or fista"),
+        "adelie": (str, {"metavar": "PYTHON", "help": "interpreter of the environment that has adelie"}),
+        "cap": (40.0, "seconds of a peer at one beta, all its tolerances"),
+        "quick": (False, "without celer, and a third of the cap"),
+    }
+    names = ["imdb", "mnist01", "ecg_report"]
+    args = options(__doc__, folder, names=names, only=chosen("ABCD"), threads=2, **helped)
     if args.data is None and set(args.only) & set("BC"):
         print("B and C are left out: they need FOLDER")
         args.only = [part for part in args.only if part not in "BC"]

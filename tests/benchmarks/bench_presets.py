@@ -46,10 +46,16 @@ def calls(shape: tuple[int, ...], model: str) -> dict[str, Callable[[], Any]]:
     def x(*size: int) -> np.ndarray:
         return rng.standard_normal((*shape, *size))
 
-    return {"pga": _pga, "cga": _cga, "sta": _sta}[model](x, x() if shape else float(x()), shape)
+    table = {"pga": _pga, "cga": _cga, "sta": _sta}[model](x, x() if shape else float(x()), shape)
+    functions = {name: getattr(MODELS[model], name) for name in table}
+    return {
+        name: functools.partial(functions[name], *given) if isinstance(given, tuple) else given
+        for name, given in table.items()
+    }
 
 
-def _pga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
+def _pga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return the arguments of each function, or its call."""
     alg = cr.Algebra.pga(3)
     P, Q = pga.point(alg, x(3)), pga.point(alg, x(3))
     L, K = pga.line(alg, x(3), x(3)), pga.line(alg, x(3), x(3))
@@ -59,40 +65,18 @@ def _pga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[s
     dual, matrix = pga.motor_to_dual_quaternion(M), pga.motor_to_matrix(M)
     rotation, _ = pga.motor_to_rotation(M)
     return {
-        "point": lambda: pga.point(alg, u),
-        "direction": lambda: pga.direction(alg, u),
-        "plane": lambda: pga.plane(alg, u, t),
-        "line": lambda: pga.line(alg, u, v),
-        "coordinates": lambda: pga.coordinates(P),
-        "translator": lambda: pga.translator(alg, u),
-        "rotor": lambda: pga.rotor(alg, L, t),
-        "motor": lambda: pga.motor(alg, L, t, t),
-        "sclerp": lambda: pga.sclerp(M, N, 0.3),
-        "norm": lambda: pga.norm(L),
-        "ideal_norm": lambda: pga.ideal_norm(L),
-        "distance": lambda: pga.distance(L, K),
-        "is_incident": lambda: pga.is_incident(P, L),
-        "angle": lambda: pga.angle(L, p),
-        "project": lambda: pga.project(P, L),
-        "reject": lambda: pga.reject(P, p),
-        "meet": lambda: pga.meet(L, p),
-        "join": lambda: pga.join(P, Q),
-        "normalized": lambda: pga.normalized(M),
-        "screw": lambda: pga.screw(M),
-        "motor_from_matrix": lambda: pga.motor_from_matrix(alg, matrix),
-        "motor_to_matrix": lambda: pga.motor_to_matrix(M),
-        "motor_from_quaternion": lambda: pga.motor_from_quaternion(alg, q, step),
-        "motor_to_quaternion": lambda: pga.motor_to_quaternion(M),
-        "motor_from_dual_quaternion": lambda: pga.motor_from_dual_quaternion(alg, dual),
-        "motor_to_dual_quaternion": lambda: pga.motor_to_dual_quaternion(M),
-        "motor_from_rotation": lambda: pga.motor_from_rotation(alg, rotation, step),
-        "motor_to_rotation": lambda: pga.motor_to_rotation(M),
-        "screw_axis": lambda: pga.screw_axis(alg, L, 0.1),
-        "slide_axis": lambda: pga.slide_axis(alg, u),
-    }
+        "point": (alg, u), "direction": (alg, u), "plane": (alg, u, t), "line": (alg, u, v), "coordinates": (P,),
+        "translator": (alg, u), "rotor": (alg, L, t), "motor": (alg, L, t, t), "sclerp": (M, N, 0.3), "norm": (L,),
+        "ideal_norm": (L,), "distance": (L, K), "is_incident": (P, L), "angle": (L, p), "project": (P, L),
+        "reject": (P, p), "meet": (L, p), "join": (P, Q), "normalized": (M,), "screw": (M,),
+        "motor_from_matrix": (alg, matrix), "motor_to_matrix": (M,), "motor_from_quaternion": (alg, q, step),
+        "motor_to_quaternion": (M,), "motor_from_dual_quaternion": (alg, dual), "motor_to_dual_quaternion": (M,),
+        "motor_from_rotation": (alg, rotation, step), "motor_to_rotation": (M,), "screw_axis": (alg, L, 0.1),
+        "slide_axis": (alg, u),
+    }  # fmt: skip
 
 
-def _cga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
+def _cga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[str, Any]:
     alg = cr.Algebra.cga(3)
     u, v, w, r = x(3), x(3), x(3), 1 + abs(t)
     P, line, plane = cga.up(alg, u), cga.line(alg, u, direction=w), cga.plane(alg, w, t)
@@ -105,50 +89,20 @@ def _cga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[s
     flat = points * [1, 1, 1e-3]
     thin = points * [1, 1e-3, 1e-3]
     return {
-        "up": lambda: cga.up(alg, u),
-        "point": lambda: cga.point(alg, u),
-        "down": lambda: cga.down(P),
-        "origin": lambda: cga.origin(alg),
-        "infinity": lambda: cga.infinity(alg),
-        "sphere": lambda: cga.sphere(alg, u, r),
-        "plane": lambda: cga.plane(alg, w, t),
-        "circle": lambda: cga.circle(alg, u, r, w),
-        "line": lambda: cga.line(alg, u, direction=w),
-        "point_pair": lambda: cga.point_pair(alg, u, v),
-        "flat": lambda: cga.flat(alg, u, two),
-        "round_about": lambda: cga.round_about(alg, u, r, two),
-        "sample": lambda: cga.sample(circle, 16),
-        "contains_point": lambda: cga.contains_point(S, P),
-        "meet": lambda: cga.meet(S, R),
-        "center": lambda: cga.center(circle),
-        "radius": lambda: cga.radius(circle),
-        "radius_squared": lambda: cga.radius_squared(S),
-        "carrier": lambda: cga.carrier(circle),
-        "normal": lambda: cga.normal(circle),
-        "split_point_pair": lambda: cga.split_point_pair(pair),
-        "classify": lambda: cga.classify(circle),
-        "angle": lambda: cga.angle(S, plane),
-        "inversive_product": lambda: cga.inversive_product(S, R),
-        "intersect": lambda: cga.intersect(S, R),
-        "distance": lambda: cga.distance(line, S),
-        "closest_points": lambda: cga.closest_points(P, plane),
-        "translator": lambda: cga.translator(alg, u),
-        "rotor": lambda: cga.rotor(alg, B, t),
-        "motor": lambda: cga.motor(alg, line, t, t),
-        "dilator": lambda: cga.dilator(alg, r, u),
-        "inversion": lambda: cga.inversion(alg, u, r),
-        "transversion": lambda: cga.transversion(alg, u),
-        "decompose": lambda: cga.decompose(V),
-        "fit_sphere": lambda: cga.fit_sphere(alg, points),
-        "fit_circle": lambda: cga.fit_circle(alg, flat),
-        "fit_plane": lambda: cga.fit_plane(alg, flat),
-        "fit_line": lambda: cga.fit_line(alg, thin),
-        "fit_flat": lambda: cga.fit_flat(alg, flat, 2),
-        "fit_round": lambda: cga.fit_round(alg, points, 2),
-    }
+        "up": (alg, u), "point": (alg, u), "down": (P,), "origin": (alg,), "infinity": (alg,), "sphere": (alg, u, r),
+        "plane": (alg, w, t), "circle": (alg, u, r, w), "line": functools.partial(cga.line, alg, u, direction=w),
+        "point_pair": (alg, u, v), "flat": (alg, u, two), "round_about": (alg, u, r, two), "sample": (circle, 16),
+        "contains_point": (S, P), "meet": (S, R), "center": (circle,), "radius": (circle,), "radius_squared": (S,),
+        "carrier": (circle,), "normal": (circle,), "split_point_pair": (pair,), "classify": (circle,),
+        "angle": (S, plane), "inversive_product": (S, R), "intersect": (S, R), "distance": (line, S),
+        "closest_points": (P, plane), "translator": (alg, u), "rotor": (alg, B, t), "motor": (alg, line, t, t),
+        "dilator": (alg, r, u), "inversion": (alg, u, r), "transversion": (alg, u), "decompose": (V,),
+        "fit_sphere": (alg, points), "fit_circle": (alg, flat), "fit_plane": (alg, flat), "fit_line": (alg, thin),
+        "fit_flat": (alg, flat, 2), "fit_round": (alg, points, 2),
+    }  # fmt: skip
 
 
-def _sta(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[str, Callable[[], Any]]:
+def _sta(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[str, Any]:
     alg = cr.Algebra.sta()
     u, v, w = (np.tanh(y) / 2 for y in (x(3), x(3), x(3)))
     E, B, p = x(3), x(3), sta.four_velocity(alg, u)
@@ -157,30 +111,14 @@ def _sta(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[s
     V = sta.boost(alg, u) * sta.rotor(alg, B, t)
     matrix = sta.rotor_to_lorentz_matrix(V)
     return {
-        "event": lambda: sta.event(alg, t, E),
-        "four_velocity": lambda: sta.four_velocity(alg, u),
-        "velocity": lambda: sta.velocity(p),
-        "gamma": lambda: sta.gamma(u),
-        "rapidity": lambda: sta.rapidity(u),
-        "velocity_of_rapidity": lambda: sta.velocity_of_rapidity(w),
-        "add_velocities": lambda: sta.add_velocities(u, v),
-        "boost": lambda: sta.boost(alg, u),
-        "boost_to": lambda: sta.boost_to(p),
-        "rotor": lambda: sta.rotor(alg, E, t),
-        "boost_and_rotation": lambda: sta.boost_and_rotation(V),
-        "rotor_to_lorentz_matrix": lambda: sta.rotor_to_lorentz_matrix(V),
-        "rotor_from_lorentz_matrix": lambda: sta.rotor_from_lorentz_matrix(alg, matrix),
-        "spacetime_split": lambda: sta.spacetime_split(event, observer),
-        "time_and_space": lambda: sta.time_and_space(event, observer),
-        "interval": lambda: sta.interval(event, other),
-        "proper_time": lambda: sta.proper_time(path),
-        "faraday": lambda: sta.faraday(alg, E, B),
-        "electric_and_magnetic": lambda: sta.electric_and_magnetic(F, observer),
-        "field_invariants": lambda: sta.field_invariants(F),
-        "energy_momentum": lambda: sta.energy_momentum(F, p),
-        "stress_energy_tensor": lambda: sta.stress_energy_tensor(F),
-        "lorentz_force": lambda: sta.lorentz_force(F, p, 2.0),
-    }
+        "event": (alg, t, E), "four_velocity": (alg, u), "velocity": (p,), "gamma": (u,), "rapidity": (u,),
+        "velocity_of_rapidity": (w,), "add_velocities": (u, v), "boost": (alg, u), "boost_to": (p,),
+        "rotor": (alg, E, t), "boost_and_rotation": (V,), "rotor_to_lorentz_matrix": (V,),
+        "rotor_from_lorentz_matrix": (alg, matrix), "spacetime_split": (event, observer),
+        "time_and_space": (event, observer), "interval": (event, other), "proper_time": (path,),
+        "faraday": (alg, E, B), "electric_and_magnetic": (F, observer), "field_invariants": (F,),
+        "energy_momentum": (F, p), "stress_energy_tensor": (F,), "lorentz_force": (F, p, 2.0),
+    }  # fmt: skip
 
 
 def pairs() -> None:

@@ -231,20 +231,9 @@ def picture(curves, out):
 
 
 def main():
-    args = options(
-        __doc__,
-        line=chosen(LINES),
-        folder="shards-of-bench",
-        rows=1_000_000,
-        columns=384,
-        gates=50,
-        beta=0.001,
-        tol=0.01,
-        threads=2,
-        limit=(120.0, "seconds of training of a peer"),
-        peers=(str, {"choices": peers.GRIDS, "nargs": "+"}),
-        out="shards.png",
-    )
+    sizes = {"rows": 1_000_000, "columns": 384, "gates": 50, "beta": 0.001, "tol": 0.01, "threads": 2}
+    some = {"limit": (120.0, "seconds of training of a peer"), "peers": (str, {"choices": peers.GRIDS, "nargs": "+"})}
+    args = options(__doc__, line=chosen(LINES), folder="shards-of-bench", out="shards.png", **sizes, **some)
     machine("scipy", "scikit-learn")
     bench = Bench(args)
     for line in args.line:

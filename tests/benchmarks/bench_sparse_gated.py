@@ -55,26 +55,16 @@ def measured(setting, dense, rows, columns, density, classes, gates, beta):
 
 
 def main():
-    args = options(
-        __doc__,
-        rows=2000,
-        columns=30_000,
-        gates=50,
-        classes=2,
-        density=0.01,
-        beta=(0.001, "of the fits with a given one"),
-        dense=(False, "a dense copy too"),
-        only=chosen(SETTINGS),
-    )
+    sizes = {"rows": 2000, "columns": 30_000, "density": 0.01, "classes": 2, "gates": 50, "beta": 0.001}
+    args = options(__doc__, **sizes, dense=(False, "a dense copy too"), only=chosen(SETTINGS))
     machine("scipy")
     print(f"{args.rows} × {args.columns}, {args.gates} gates")
-    sizes = {name: getattr(args, name) for name in ("rows", "columns", "density", "classes", "gates", "beta")}
+    sizes = {name: getattr(args, name) for name in sizes}
     for setting in args.only:
         for dense in (False, True) if args.dense else (False,):
             line = in_process(measured, setting, dense, **sizes)
-            shown = ", ".join(
-                f"{name} {value if isinstance(value, str) else f'{value:.3g}'}" for name, value in line.items()
-            )
+            values = [value if isinstance(value, str) else f"{value:.3g}" for value in line.values()]
+            shown = ", ".join(map(" ".join, zip(line, values, strict=True)))
             print(f"{setting}, {'dense' if dense else 'sparse'}: {shown}", flush=True)
 
 

@@ -40,11 +40,8 @@ def data_sets():
     yield "sine, d = 1", line, np.sin(4 * line[:, 0]) + 0.2 * rng.standard_normal(60), "squared"
     yield "moons, d = 2", *make_moons(60, noise=0.2, random_state=0), "logistic"
     for load in (load_iris, load_wine, load_breast_cancer, load_diabetes):
-        yield (
-            load.__name__.removeprefix("load_"),
-            *load(return_X_y=True),
-            "squared" if load is load_diabetes else "logistic",
-        )
+        loss = "squared" if load is load_diabetes else "logistic"
+        yield load.__name__.removeprefix("load_"), *load(return_X_y=True), loss
 
 
 def mean_loss(outputs, y, loss):
@@ -92,8 +89,8 @@ def lbfgs(network, X, y, loss, beta, free, steps):
 
 
 def trained(method, X, y, loss, beta, free, width):
-    tensors = torch.tensor(X, dtype=torch.float32), torch.tensor(y[:, None] if loss == "squared" else y)
-    tensors = (tensors[0], tensors[1].float() if loss == "squared" else tensors[1].long())
+    targets = torch.tensor(y[:, None]).float() if loss == "squared" else torch.tensor(y).long()
+    tensors = torch.tensor(X, dtype=torch.float32), targets
     outputs = 1 if loss == "squared" or y.max() == 1 else int(y.max()) + 1
     problem = (*tensors, loss, beta, free)
     if method == METHODS[4]:
@@ -169,10 +166,8 @@ def certify_all(beta, width):
     print("\n| data | family |", " | ".join(METHODS), "|")
     for (name, scope), excesses in rows.items():
         print(f"| {name} | {scope} |", " | ".join(f"{100 * excess:.3g} %" for excess in excesses), "|")
-    print(
-        f"\nbounds of any width above a descent: {below} of {len(ratios)}; bounds over patterns above a descent that "
-        f"stayed within them: {within_below}"
-    )
+    print(f"\nbounds of any width above a descent: {below} of {len(ratios)}; bounds over patterns above a", end="")
+    print(f" descent that stayed within them: {within_below}")
     print(f"seconds over those of a fit: median {np.median(ratios):.2f}, from {min(ratios):.2f} to {max(ratios):.2f}")
 
 
@@ -189,10 +184,9 @@ def polish_all(folder, names, beta, width, seconds):
                 nn.functional.binary_cross_entropy_with_logits(network(rows[index])[:, 0], labels[index]).backward()
                 optimizer.step()
         result, spent, _ = timed(partial(polish, network, X, y, loss="logistic", beta=beta, max_time=seconds))
-        accuracy = [
-            float(((one(torch.tensor(new_X).float())[:, 0] > 0).numpy() == (new_y == 1)).mean())
-            for one in (network, result.network)
-        ]
+        rows = torch.tensor(new_X).float()
+        both = [(one(rows)[:, 0] > 0).numpy() for one in (network, result.network)]
+        accuracy = [float((positive == (new_y == 1)).mean()) for positive in both]
         print(
             f"| {name} | {result.objective_before:.5f} | {result.objective_after:.5f} | "
             f"{width} → {len(result.network[0].weight)} | "
@@ -201,10 +195,8 @@ def polish_all(folder, names, beta, width, seconds):
 
 
 def main():
-    args = options(
-        __doc__, parts=["certify"], folder=(str, "of the NPZ files"), names=(["all"], "of the NPZ files"), beta=1e-3,
-        width=32, seconds=60.0,
-    )  # fmt: skip
+    given = {"parts": ["certify"], "folder": str, "names": ["all"], "beta": 1e-3, "width": 32, "seconds": 60.0}
+    args = options(__doc__, **given)
     machine()
     torch.set_num_threads(1)
     if "certify" in args.parts:

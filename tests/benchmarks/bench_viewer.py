@@ -33,13 +33,13 @@ def scenes(n):
     points = pga.point(space, X * (1 + 0.2 * np.sin(np.pi * times / 2))[:, None, None])
     centers = np.stack([np.cos(times), np.sin(times), 0 * times], axis=-1)
     ball = cga.sphere(conformal, centers, 1.0)
-    return {
-        f"{n} moving points": draw.scene([points, turns], times=times),
-        f"{n} points at rest, a sphere and a circle move": draw.scene(
-            [cga.up(conformal, X[None]), ball, cga.meet(ball, cga.plane(conformal, [0, 0, 1], 0.3))], times=times
-        ),
-        "a motor and a plane": draw.scene([turns, pga.plane(space, [0, 0, 1], 0)], times=times),
+    circle = cga.meet(ball, cga.plane(conformal, [0, 0, 1], 0.3))
+    objects = {
+        f"{n} moving points": [points, turns],
+        f"{n} points at rest, a sphere and a circle move": [cga.up(conformal, X[None]), ball, circle],
+        "a motor and a plane": [turns, pga.plane(space, [0, 0, 1], 0)],
     }
+    return {name: draw.scene(several, times=times) for name, several in objects.items()}
 
 
 def processor_time(driver):

@@ -69,6 +69,7 @@ class Suite:
     known: dict[str, str]
 
 
+_GALGEBRA = "test_mv test_versors test_lt test_cheatsheet test_differential_ops"
 SUITES = [
     Suite(
         *("clifford", "clifford/test", 462, 440),
@@ -83,12 +84,7 @@ SUITES = [
         CLIFFORD,
     ),
     Suite("kingdon", "tests", 71, 50, "test_kingdon", {"operator_dict": ""}, KINGDON),
-    Suite(
-        *("galgebra", "test", 87, 80),
-        "test_mv test_versors test_lt test_cheatsheet test_differential_ops",
-        {},
-        GALGEBRA,
-    ),
+    Suite("galgebra", "test", 87, 80, _GALGEBRA, {}, GALGEBRA),
 ]
 
 

@@ -52,9 +52,8 @@ def sgd(folder, rows=None, limit=120.0, held=False, seed=0, eta0=0.01, power_t=0
     for X, _ in _shards(folder, rows):
         scaler.partial_fit(X)
         n += len(X)
-    model = SGDClassifier(
-        loss="log_loss", learning_rate="invscaling", eta0=eta0, power_t=power_t, average=True, random_state=seed
-    )
+    steps = {"learning_rate": "invscaling", "eta0": eta0, "power_t": power_t}
+    model = SGDClassifier(loss="log_loss", average=True, random_state=seed, **steps)
     rng = np.random.default_rng(seed)
     while curve.seconds < limit and len(curve.points) < 10:
         for X, y in _shards(folder, rows):
