@@ -1,21 +1,16 @@
-"""Rows beyond memory: every line of the acceptance table, fits in a process each, with their peak memory.
+"""Rows beyond memory: fits in a process each, with their peak memory.
 
     python tests/benchmarks/bench_shards.py --folder FOLDER
-        [--line gated dask torch growth default settings peers verify] [--rows 1_000_000] [--columns 384]
-        [--gates 50] [--beta 1e-3] [--tol 1e-2] [--threads 2] [--out picture.png] [--limit 120]
+        [--line gated default settings peers] [--rows 1_000_000] [--columns 384]
+        [--gates 50] [--beta 1e-3] [--tol 1e-2] [--out picture.png] [--limit 120]
 
 Rows are made in FOLDER (0.77 GB for the default), in float16, by a teacher network with noise; the seed is fixed.
-gated: after a fit to few rows, the first call, `GatedReLUClassifier` on all rows, its certified gap, its peak, and its
-seconds over those of the bare products of its passes, which are timed after each pass on resident blocks (the pass that
-decides patterns is one: X @ H). dask: the same by two worker processes. torch: the same by torch, on this machine's GPU
-if it has one; nothing is multiplied beside it. growth: a sixteenth, a quarter and all rows: seconds of fits, without
-imports, and of a pass, a row; what is done on the sample, whatever n, is beside the passes. default:
+gated: after a fit to few rows `GatedReLUClassifier` on all rows, its certified gap, its peak and its passes. default:
 `ConvexNetworkClassifier()` on rows of 50 columns, beside 60,000 rows in memory. settings: beta of ours, steps of SGD,
 C, sizes of trees, chosen for every method by trials of a quarter of --limit seconds on a quarter of the rows, judged by
 training rows of the last shard, and kept in FOLDER. peers: what a user would take, with these settings, on the same
 shards, until --limit seconds, in one picture; what it measured is kept in FOLDER, so that --peers may run some of them.
-verify: the certificate of the first line from the shards. Every line prints wall seconds; CPU seconds beside them tell
-more on a busy machine.
+Every line prints wall seconds; CPU seconds beside them tell more on a busy machine.
 """
 
 import json
@@ -26,8 +21,6 @@ from sharded import fits, peers
 from sharded.made import made
 from timing import chosen, in_process, machine, options
 
-from clifford_rand._threads import cached_property
-
 NAMES = {
     "sgd": "SGDClassifier",
     "saga": "LogisticRegression(saga)",
@@ -35,7 +28,6 @@ NAMES = {
     "xgboost": "XGBoost (external memory)",
     "dask_ml": "dask-ml LogisticRegression",
 }
-LINES = ("gated", "dask", "torch", "growth", "default", "settings", "peers", "verify")
 
 
 def measure(title, work, *, more=lambda found: "", **options):
@@ -52,21 +44,8 @@ def measure(title, work, *, more=lambda found: "", **options):
 
 def of_gated(found):
     """Return what is printed of a fit of the gated network, after its seconds and its peak."""
-    text = "".join(f", worker {size / 1e9:.2f} GB" for size in found["workers"])
-    text += f", gap {found['gap']:.1e}, objective {found['objective']:.7f}\n    {found['steps']} steps, "
-    bare = found["product_seconds"]
-    if bare:
-        cpu = "" if found["workers"] else f", in CPU seconds {found['cpu'] / found['product_cpu']:.2f} ×"
-        text += f"{found['passes']} passes {found['pass_seconds']:.1f} s; bare products {bare:.1f} s: fit "
-        text += f"{found['seconds'] / bare:.2f} × (target ≤ 1.5){cpu}, passes {found['pass_seconds'] / bare:.2f} ×"
-    else:
-        before, *later = found["each_pass"]
-        text += f"{found['device']}, first pass {before:.2f} s, median {1e3 * float(np.median(later)):.0f} ms; "
-        text += f"verified from the shards: gap {found['verified']:.1e}"
-    others = "".join(f", {name} {seconds:.1f} s" for name, seconds in found["other"])
-    beside = found["seconds"] - found["pass_seconds"] - sum(seconds for _, seconds in found["other"])
-    text += f"\n    others{others}, beside passes {beside:.1f} s (cpu {found['beside_cpu']:.1f} s); "
-    return text + f"first call, a fit to few rows before: {found['first']:.1f} s\n    {of_accuracy(found)[2:]}"
+    text = f", gap {found['gap']:.1e}, objective {found['objective']:.7f}\n    {found['steps']} steps, "
+    return text + f"{found['passes']} passes{of_accuracy(found)}"
 
 
 def of_accuracy(found):
@@ -87,47 +66,11 @@ class Bench:
         return str(made(self.o.folder, self.o.rows, d or self.o.columns))
 
     def fit(self, title, **more):
-        o = self.o
-        sizes = {"folder": self.rows(), "gates": o.gates, "beta": o.beta, "tol": o.tol, "threads": o.threads}
+        sizes = {"folder": self.rows(), "gates": self.o.gates, "beta": self.o.beta, "tol": self.o.tol}
         return measure(title, fits.gated, more=of_gated, **(sizes | more))
 
-    @property
-    def kept(self):
-        return str(Path(self.o.folder) / f"gated-{self.o.rows}x{self.o.columns}.pickle")
-
-    @cached_property
-    def plain(self):
-        title = f"{self.o.rows:,} × {self.o.columns}, {self.o.gates} gates, in one process"
-        return self.fit(title, keep=self.kept)
-
     def gated(self):
-        return self.plain
-
-    def dask(self):
-        plain, found = self.plain, self.fit("    by Dask, 2 worker processes", dask=2)
-        if plain and found:
-            difference = abs(plain["objective"] - found["objective"]) / plain["objective"]
-            print(f"    Dask / plain: {found['seconds'] / plain['seconds']:.2f} × (target ≤ 1.3); ", end="")
-            print(f"objectives differ by {difference:.1e}", flush=True)
-
-    def torch(self):
-        plain, found = self.plain, self.fit("    by torch", torch=True)
-        if plain and found:
-            passes = [float(np.median(run["each_pass"][1:])) for run in (found, plain)]
-            print("    a pass by torch {:.0f} ms, plain {:.0f} ms".format(*(1e3 * seconds for seconds in passes)))
-
-    def growth(self):
-        parts = [self.fit(f"growth, {self.o.rows // share:,} rows", rows=self.o.rows // share) for share in (16, 4)]
-        runs = [*parts, self.plain]
-        if not all(runs):
-            return
-        last = runs[-1]
-        for run in runs:
-            names = ("seconds", "pass_seconds", "pass_cpu")
-            whole, passes, cpu = (run[name] / run["n"] / (last[name] / last["n"]) for name in names)
-            share = last["passes"] / run["passes"]
-            print(f"    {run['n']:>9,}: seconds a row {whole:.2f} × those of all, of a pass ", end="")
-            print(f"{passes * share:.2f} × (cpu {cpu * share:.2f} ×), peak {run['peak'] / last['peak']:.2f} ×")
+        self.fit(f"{self.o.rows:,} × {self.o.columns}, {self.o.gates} gates, in one process")
 
     def default(self):
         title, folder = f"default network, {self.o.rows:,} × 50 in shards", self.rows(50)
@@ -151,7 +94,7 @@ class Bench:
         o, rows = self.o, {"folder": self.rows(), "rows": self.o.rows // 4, "held": True}
         try:
             if name == "gated":
-                return in_process(fits.gated, gates=o.gates, tol=0.03, threads=2, **rows, **setting)["log_loss"]
+                return in_process(fits.gated, gates=o.gates, tol=0.03, **rows, **setting)["log_loss"]
             found = in_process(peers.run, name, seconds=o.limit / 4, limit=o.limit + 120, **rows, **setting)
             return found["points"][-1][2]
         except RuntimeError:
@@ -196,16 +139,6 @@ class Bench:
     def _write(self, what, value):
         (Path(self.rows()) / f"{what}.json").write_text(json.dumps(value))
 
-    def verify(self):
-        if not Path(self.kept).exists():
-            self.gated()
-
-        def more(found):
-            return f", {found['passes']} pass, gap {found['gap']:.1e}, values differ by {found['difference']:.1e}"
-
-        options = {"folder": self.rows(), "kept": self.kept, "threads": self.o.threads}
-        measure("certificate checked from the shards", fits.verify, more=more, **options)
-
 
 def picture(curves, out):
     """Accuracy and log loss on test rows against seconds of training."""
@@ -231,9 +164,10 @@ def picture(curves, out):
 
 
 def main():
-    sizes = {"rows": 1_000_000, "columns": 384, "gates": 50, "beta": 0.001, "tol": 0.01, "threads": 2}
+    sizes = {"rows": 1_000_000, "columns": 384, "gates": 50, "beta": 0.001, "tol": 0.01}
     some = {"limit": (120.0, "seconds of training of a peer"), "peers": (str, {"choices": peers.GRIDS, "nargs": "+"})}
-    args = options(__doc__, line=chosen(LINES), folder="shards-of-bench", out="shards.png", **sizes, **some)
+    lines, places = ("gated", "default", "settings", "peers"), {"folder": "shards-of-bench", "out": "shards.png"}
+    args = options(__doc__, line=chosen(lines), **places, **sizes, **some)
     machine("scipy", "scikit-learn")
     bench = Bench(args)
     for line in args.line:

@@ -1,1 +1,1 @@
-"""Parts of `bench_shards`: rows made by block, fits, their bare products, and peers."""
+"""Parts of `bench_shards`: rows made by block, fits, and peers."""

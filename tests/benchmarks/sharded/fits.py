@@ -1,62 +1,53 @@
-"""What is measured of this library: fits on shards, in this process or by Dask, and checks of certificates."""
+"""What is measured of this library: fits on shards."""
 
-import pickle
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
 from timing import peak_bytes, timed
 
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier
+from clifford_rand_nn.row_sums import RowMap
 from clifford_rand_nn.shards.local_engine import as_engine
 from clifford_rand_nn.shards.source import Shards, shard_blocks
 from sharded.made import files, first_rows, judged, judges
-from sharded.products import Counted
 
 _FEW = 2048  # rows of the fit that comes first
 
 
-def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, threads=2, dask=0, torch=False, keep=None, held=False):
-    """Fit the gated network on the first rows; its certificate, its passes and their bare products."""
-    shards = Shards(*files(folder, rows))
+def gated(folder, rows=None, gates=50, beta=1e-3, tol=1e-2, held=False):
+    """Fit the gated network on the first rows; its certificate and its passes with products."""
+    shards, passes = Shards(*files(folder, rows)), []
     model = GatedReLUClassifier(gates, beta=beta, tol=tol, loss="logistic", random_state=0)
-    with dask_client(dask) as client:
-        wanted = "torch" if torch else client
-        # libraries load the rest of themselves, and compiled code is read
-        block = next(shard_blocks(shards, shards.parts[0]._replace(stop=_FEW), _FEW))
-        few = clone(model).set_params(max_iter=3)
-        _, first, _ = timed(lambda: few.fit(Shards([block.X], [block.y]), engine=wanted))
-        local = as_engine(wanted, shards, "fit")
-        engine = Counted(local, 0 if torch else threads)
-        _, wall, cpu = timed(lambda: model.fit(shards, engine=engine))
-        workers = [] if client is None else list(client.run(peak_bytes).values())
-    memory, proof = peak_bytes(), model.certificate_
-    if keep is not None:
-        Path(keep).write_bytes(pickle.dumps(model))
-    sums = [entry for entry in engine.passes if entry["products"]]
+    # libraries load the rest of themselves, and compiled code is read
+    few = shards.parts[0]._replace(stop=min(_FEW, shards.parts[0].stop))
+    block = next(shard_blocks(shards, few, _FEW))
+    clone(model).set_params(max_iter=3).fit(Shards([block.X], [block.y]))
+    engine = as_engine(None, shards, "fit")
+    engine.sum, engine.keep = _counted(engine.sum, passes), _counted(engine.keep, passes)
+    _, wall, cpu = timed(lambda: model.fit(shards, engine=engine))
+    proof = model.certificate_
     return {
-        "first": first,
-        "device": str(getattr(local, "device", "cpu")),
-        "verified": proof.verify(shards).relative_gap if torch else None,
-        "each_pass": [entry["seconds"] for entry in sums],
-        "seconds": wall - engine.bare,
-        "cpu": cpu - engine.bare_cpu,
-        "peak": memory,
-        "workers": workers,
-        "n": shards.n_rows,
+        "seconds": wall,
+        "cpu": cpu,
+        "peak": peak_bytes(),
         "objective": proof.objective,
         "gap": proof.relative_gap,
         "steps": model.n_iter_,
-        "passes": len(sums),
-        "pass_seconds": sum(entry["seconds"] for entry in sums),
-        "pass_cpu": sum(entry["cpu"] for entry in sums),
-        "beside_cpu": cpu - engine.bare_cpu - sum(entry["cpu"] for entry in engine.passes),
-        "product_seconds": sum(entry["products"][0] for entry in sums),
-        "product_cpu": sum(entry["products"][1] for entry in sums),
-        "other": [(entry["name"], round(entry["seconds"], 2)) for entry in engine.passes if not entry["products"]],
+        "passes": len(passes),
         **_test(model, folder, held),
     }
+
+
+def _counted(work, passes):
+    """The pass over rows that notes itself if it multiplies them: by a sum's columns, or by gates that it keeps."""
+
+    def call(what):
+        if hasattr(what, "_columns") or isinstance(what, RowMap):
+            passes.append(type(what).__name__)
+        return work(what)
+
+    return call
 
 
 def default(folder, rows=None, memory_rows=None):
@@ -66,23 +57,6 @@ def default(folder, rows=None, memory_rows=None):
     data = first_rows(folder, rows, memory_rows, np.float64) if in_memory else (Shards(*files(folder, rows)),)
     _, wall, cpu = timed(lambda: model.fit(*data))
     return {"seconds": wall, "cpu": cpu, "peak": peak_bytes(), **_test(model, folder)}
-
-
-def verify(folder, rows=None, kept=None, threads=2):
-    """Check a kept model's certificate from its shards."""
-    model = pickle.loads(Path(kept).read_bytes())
-    shards = Shards(*files(folder, rows))
-    engine = Counted(as_engine(None, shards, "verify"), threads)
-    stored = model.certificate_
-    proof, wall, cpu = timed(lambda: stored.verify(shards, engine=engine))
-    return {
-        "seconds": wall - engine.bare,
-        "cpu": cpu - engine.bare_cpu,
-        "peak": peak_bytes(),
-        "passes": len(engine.passes),
-        "gap": proof.relative_gap,
-        "difference": abs(proof.objective - stored.objective) + abs(proof.lower_bound - stored.lower_bound),
-    }
 
 
 def _test(model, folder, held=False):
