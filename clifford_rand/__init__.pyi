@@ -17,7 +17,8 @@ from .blades.samples import subspace_mean as subspace_mean
 from .blades.samples import subspace_pca as subspace_pca
 from .blades.versor import LargeVersor as LargeVersor
 from .calculus.coordinates import Coordinates as Coordinates
-from .calculus.coordinates import gradient as gradient
+from .calculus.derivatives import geometric_derivative as geometric_derivative
+from .calculus.derivatives import gradient as gradient
 from .calculus.linear_map import LinearMap as LinearMap
 from .calculus.simplices import SimplicialChain as SimplicialChain
 from .crossproduct.exact import CrossProduct as CrossProduct
@@ -49,7 +50,6 @@ from .matroids import count_chambers as count_chambers
 from .multivector.batch import concatenate as concatenate
 from .multivector.batch import stack as stack
 from .multivector.multivector import Multivector as Multivector
-from .multivector.symbols import geometric_derivative as geometric_derivative
 from .presets.registration import RobustMotorResult as RobustMotorResult
 from .presets.registration import motor_from_points as motor_from_points
 from .presets.registration import robust_motor_from_points as robust_motor_from_points

@@ -138,12 +138,13 @@ def _gram(algebra: Algebra) -> NDArray[Any]:
     return algebra.form.gram
 
 
-def inverse_gram(algebra: Algebra, owner: str, dtype: Any) -> NDArray[Any]:
+def inverse_gram(
+    algebra: Algebra, owner: str, dtype: Any, hint: str = "Transpose the matrix, or use the dual space."
+) -> NDArray[Any]:
     """Return G⁻¹, exact where it is beside exact entries or made of 1 and -1; an error if the metric is degenerate."""
     metric = algebra.form
     if metric.is_degenerate:
-        rule = "non-degenerate, to have reciprocal vectors"
-        raise fail("metric", owner, rule, describe(repr(algebra)), "Transpose the matrix, or use the dual space.")
+        raise fail("metric", owner, "non-degenerate, to have reciprocal vectors", describe(repr(algebra)), hint)
     if metric.is_unit:
         return metric.gram
     gram = metric.gram.astype(object) if metric.is_exact and dtype.kind == "O" else metric.gram

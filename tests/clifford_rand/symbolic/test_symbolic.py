@@ -8,7 +8,7 @@ import pytest
 import sympy as sp
 
 import clifford_rand as cr
-from clifford_rand.multivector.symbols import geometric_derivative
+from clifford_rand import geometric_derivative
 from clifford_rand.symbolic.closed_forms import exponential_of_square, square_root
 from clifford_rand.symbolic.coefficients import is_zero
 from support.refusals import refused
