@@ -133,14 +133,7 @@ def narrowed(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def in_integers(compute: Callable[..., Any], bound: int, *arrays: NDArray[Any]) -> NDArray[Any]:
-    """Return ``compute(*arrays)`` of int64 arrays, whose result is at most ``bound``: by Python integers beyond int64.
-
-    Examples
-    --------
-    >>> a = np.array([2**40, 1])
-    >>> in_integers(np.multiply, largest(a) ** 2, a, a)
-    array([1208925819614629174706176, 1], dtype=object)
-    """
+    """Return ``compute(*arrays)`` of int64 arrays, of a result up to ``bound``: by Python integers beyond int64."""
     if bound <= MOST:
         return np.asarray(compute(*arrays))
     return narrowed(np.asarray(compute(*(array.astype(object) for array in arrays)), dtype=object))
@@ -271,11 +264,9 @@ def constant_of_a_trace(function: _Function) -> _Function:
 
 def beside(tensor: Tensor) -> dict[str, Any]:
     """Return the dtype and the device of a tensor as keywords, for a new one beside it (JAX places its own)."""
-    return {"dtype": tensor.dtype} if is_jax(tensor) else {"dtype": tensor.dtype, "device": _device(tensor)}
-
-
-def _device(tensor: Tensor) -> Any:
-    return tensor.device if is_torch(tensor) else array_api_compat.device(tensor)
+    if is_jax(tensor):
+        return {"dtype": tensor.dtype}
+    return {"dtype": tensor.dtype, "device": tensor.device if is_torch(tensor) else array_api_compat.device(tensor)}
 
 
 def is_compiling() -> bool:

@@ -173,13 +173,7 @@ class Names:
         return name.split("_") if self._find(name) is None else [name]
 
     def parse(self, name: str) -> tuple[int, int] | None:
-        """Return (mask, sign) of a blade's name, None if it is not one.
-
-        Examples
-        --------
-        >>> default_names(3, first=1).parse("e21"), default_names(12, first=1).parse("e1_12")
-        ((3, -1), (2049, 1))
-        """
+        """Return (mask, sign) of a blade's name, None if it is not one."""
         if name == "1":
             return 0, 1
         places = [self._find(part) for part in self._split(name) or []]
@@ -189,13 +183,7 @@ class Names:
         return sum(1 << i for i in indices), parity(indices)
 
     def listed(self) -> list[str]:
-        """Return names for completion: vectors, then each grade of which all names are among the first 256.
-
-        Examples
-        --------
-        >>> default_names(3, first=1).listed(), len(default_names(1000, first=1).listed())
-        (['e1', 'e2', 'e3', 'e12', 'e13', 'e23', 'e123'], 256)
-        """
+        """Return names for completion: vectors, then each grade of which all names are among the first 256."""
         names = [self.vector(i) for i in range(min(self.d, MOST_LISTED))]
         for k in range(2, self.d + 1):
             if len(names) + math.comb(self.d, k) > MOST_LISTED:

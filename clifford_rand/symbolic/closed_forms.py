@@ -18,13 +18,7 @@ Row = Sequence[Any]  # components of one argument or result
 
 
 def square_root(value: Any) -> Any:
-    """Return √value, exactly: an integer or fraction where there is one, else a SymPy expression.
-
-    Examples
-    --------
-    >>> square_root(49), square_root(Fraction(4, 9)), square_root(8)
-    (7, Fraction(2, 3), 2*sqrt(2))
-    """
+    """Return √value, exactly: an integer or fraction where there is one, else a SymPy expression."""
     if isinstance(value, int | np.integer | Fraction) and value >= 0:
         top, bottom = math.isqrt(int(value.numerator)), math.isqrt(int(value.denominator))
         if top * top == value.numerator and bottom * bottom == value.denominator:
@@ -37,12 +31,6 @@ def exponential_of_square(square: Any) -> tuple[Any, Any]:
 
     For s ≤ 0 by SymPy's assumptions these are (cos r, sin r / r) with r = √-s; for s = 0 they are (1, 1). The quotients
     have a removable singularity where s vanishes for some values of the symbols.
-
-    Examples
-    --------
-    >>> t = sp.Symbol("t", positive=True)
-    >>> exponential_of_square(-(t**2)), exponential_of_square(4)
-    ((cos(t), sin(t)/t), (cosh(2), sinh(2)/2))
     """
     s = sp.factor(sp.expand(sp.sympify(square)))
     if s.is_zero or s == 0:
@@ -60,14 +48,7 @@ def cosh_and_sinhc(s: Any, is_negative: bool) -> tuple[Any, Any]:
 
 
 def exponential_of_pair(s: Any, t: Any) -> tuple[Any, Any, Any, Any]:
-    """Return C₀, C₁, S₀, S₁ with C(X) = cosh √X = C₀ + C₁ q and S(X) = sinh √X / √X = S₀ + S₁ q for X = s + q, q² = t.
-
-    Examples
-    --------
-    >>> w = sp.Symbol("w", positive=True)
-    >>> exponential_of_pair(-(w**2), 0)[:2]
-    (cos(w), sin(w)/(2*w))
-    """
+    """Return C₀, C₁, S₀, S₁ with cosh √X = C₀ + C₁ q and sinh √X / √X = S₀ + S₁ q for X = s + q, q² = t."""
     s, t = sp.factor(sp.expand(sp.sympify(s))), sp.factor(sp.expand(sp.sympify(t)))
     if t == 0:
         C, S = exponential_of_square(s)
@@ -94,14 +75,7 @@ def right_angle() -> Any:
 
 
 def inverse_circular(name: str) -> Callable[[Any, Any], tuple[Any, Any]]:
-    """Return (σ, s) ↦ the mean and the divided difference at σ ± √s of arcsin, arctan, … by NumPy's name.
-
-    Examples
-    --------
-    >>> t = sp.Symbol("t", positive=True)
-    >>> inverse_circular("arctan")(0, -(t**2)), inverse_circular("arcsin")(0, sp.Rational(1, 4))
-    ((0, atanh(t)/t), (0, pi/3))
-    """
+    """Return (σ, s) ↦ the mean and the divided difference at σ ± √s of arcsin, arctan, … by NumPy's name."""
     f = getattr(sp, name.replace("arc", "a"))
 
     def both(sigma: Any, square: Any) -> tuple[Any, Any]:
@@ -126,12 +100,6 @@ def logarithm_of_rotor(sigma: Any, square: Any) -> tuple[Any, Any]:
 
     f is atan2(√-s, σ)/√-s for s ≤ 0 by SymPy's assumptions, 1/σ for 0, atanh(√s/σ)/√s for s ≥ 0, and arccos(σ/n)/√-s,
     which is right for either sign, where they do not tell.
-
-    Examples
-    --------
-    >>> t = sp.Symbol("t", positive=True)
-    >>> logarithm_of_rotor(1, -(t**2)), logarithm_of_rotor(2, 0)
-    ((log(t**2 + 1)/2, atan(t)/t), (log(2), 1/2))
     """
     sigma, s = sp.sympify(sigma), sp.factor(sp.expand(sp.sympify(square)))
     norm = _squared_norm(sigma, s)
@@ -152,13 +120,7 @@ def logarithm_of_rotor(sigma: Any, square: Any) -> tuple[Any, Any]:
 
 
 def root_of_rotor(sigma: Any, square: Any) -> tuple[Any, Any]:
-    """Return (a, b) with (a + b B)² = σ + B for B² = ``square``; b None where there is no real one.
-
-    Examples
-    --------
-    >>> root_of_rotor(0, -1), root_of_rotor(9, 0)
-    ((sqrt(2)/2, sqrt(2)/2), (3, 1/6))
-    """
+    """Return (a, b) with (a + b B)² = σ + B for B² = ``square``; b None where there is no real one."""
     sigma, s = sp.sympify(sigma), sp.sympify(square)
     n = sigma if s == 0 and not sigma.is_negative else sp.sqrt(_squared_norm(sigma, s))
     twice = 2 * (n + sigma)
@@ -290,13 +252,7 @@ def expressions_of(program: Program, arguments: Sequence[Row], known: Sequence[S
 
 
 def exact(value: Any) -> Any:
-    """Return a number or expression for SymPy; floats of short fractions as those.
-
-    Examples
-    --------
-    >>> exact(0.5), exact(3.0), exact(0.1) == 0.1, exact(2.0 * sp.Symbol("x"))
-    (1/2, 3, True, 2*x)
-    """
+    """Return a number or expression for SymPy; floats of short fractions as those."""
     if isinstance(value, float) and math.isfinite(value):
         p, q = value.as_integer_ratio()
         return sp.Rational(p, q) if q <= _SHORT else sp.Float(value)
