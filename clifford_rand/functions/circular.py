@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from clifford_rand._checks import describe, fail
 from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import as_components, copy_by_component, from_components
-from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.errors import ArgumentError
 from clifford_rand.functions.closed_exponential import CHUNK, plane_exponential
-from clifford_rand.functions.scaling import as_inexact, is_exact, is_exact_zero, without_scalar
+from clifford_rand.functions.scaling import as_inexact, is_exact, is_exact_zero, sum_of_sizes, without_scalar
 from clifford_rand.functions.spectral import by_two_eigenvalues
-from clifford_rand.functions.unit_form import unit_form
+from clifford_rand.functions.unit_form import closed_keys, unit_form
 
 DEGREE = 10  # X^10/20! = 4e-19 for |X| ≤ 1, where the argument is |X|^{1/2}
 LARGE = 300.0  # components from which cosh may leave the range of float64, or its square that of an inverse
@@ -154,18 +153,13 @@ def cosh_sinh(A: MV, owner: str, sign: int = 1) -> Pair:
         sigma, B = without_scalar(A)
         pair = _closed(B, sign) or _by_center(B, sign) or _general(B, sign, owner)
         if np.any(sigma):
-            pair = _added(sigma, *pair, sign)
+            # cosh(σ + B) = cosh σ cosh B + sinh σ sinh B, cos(σ + B) = cos σ cos B - sin σ sin B
+            cosine, sine = (np.cosh(sigma), np.sinh(sigma)) if sign > 0 else (np.cos(sigma), np.sin(sigma))
+            pair = pair[0] * cosine + pair[1] * (sign * sine), pair[0] * sine + pair[1] * cosine
     if not all(np.isfinite(part.coefficients).all() for part in pair):
         rule = f"small enough for the result to be a {A.dtype}"
         raise fail("A", owner, rule, describe("a multivector whose function is out of range"))
     return pair
-
-
-def _added(sigma: Any, C: MV, S: MV, sign: int) -> Pair:
-    """Return the functions of σ + B from those of B."""
-    cosine, sine = (np.cosh(sigma), np.sinh(sigma)) if sign > 0 else (np.cos(sigma), np.sin(sigma))
-    # cosh(σ + B) = cosh σ cosh B + sinh σ sinh B, cos(σ + B) = cos σ cos B - sin σ sin B
-    return C * cosine + S * (sign * sine), C * sine + S * cosine
 
 
 def _closed(B: MV, sign: int) -> "Pair | None":
@@ -214,13 +208,13 @@ def _general(B: MV, sign: int, owner: str) -> Pair:
     """
     form = unit_form(B, owner)
     U = form.take(B)
-    d = U.algebra.d
-    keys = keys_of_grades(d, tuple(range(0, d + 1, 2 if all(k % 2 == 0 for k in U.grades) else 1)))
+    keys = closed_keys(U)
     # cosh √X and sinh √X / √X are power series in X = ±B²
     X = (U * U * float(sign)).on_keys(keys)
     square = (X * X).on_keys(keys)
     # max(‖X²‖^½, ‖X³‖^⅓) bounds the terms from X² on (Al-Mohy and Higham 2009, Theorem 4.2)
-    bound = np.maximum(_sum(square) ** (1 / 2), _sum((square * X).on_keys(keys)) ** (1 / 3)).astype(np.float64)
+    cube = (square * X).on_keys(keys)
+    bound = np.maximum(sum_of_sizes(square) ** (1 / 2), sum_of_sizes(cube) ** (1 / 3)).astype(np.float64)
     if not np.isfinite(bound).all():
         raise fail("A", owner, f"of norm at most 2^{LARGEST_POWER}", describe("a larger multivector"))
     steps = np.maximum(0, np.ceil(np.log2(np.maximum(bound, 1e-300)) / 2).astype(np.int64))
@@ -254,10 +248,6 @@ def _polynomial(X: MV, c: list[float], keys: Any) -> MV:
         part = sum((power * x for power, x in zip((X, square), block[1:], strict=False)), X * 0.0) + block[0]
         result = part if result is None else (result * cube).on_keys(keys) + part
     return result
-
-
-def _sum(A: MV) -> NDArray[Any]:
-    return np.asarray(np.abs(A.coefficients).sum(axis=-1))
 
 
 # ---- fractions and symbols

@@ -133,7 +133,7 @@ def _inverse_code(metric: Metric, keys: Keys) -> InverseCode | None:
 def inverse_of_one(A: MV, rtol: float | None) -> MV | None:
     """Return the inverse of one multivector, by Python numbers; None where the general way must look."""
     code = inverse_code(A.algebra.form, A.keys)
-    limit = _limit(A, rtol)
+    limit = limit_of(A.keys, eps_of(A.coefficients.dtype)) if rtol is None else rtol
     if code is None or code.terms > BY_MATRIX:
         by_matrix = one_by_matrix(A, limit)
         if by_matrix is not None or code is None:
@@ -162,10 +162,6 @@ def inverse_of_one(A: MV, rtol: float | None) -> MV | None:
         if not done:
             return None
     return A.new(code.adjugate_keys, x)
-
-
-def _limit(A: MV, rtol: float | None) -> float:
-    return limit_of(A.keys, eps_of(A.coefficients.dtype)) if rtol is None else rtol
 
 
 def limit_of(keys: Keys, eps: float) -> float:

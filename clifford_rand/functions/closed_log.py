@@ -21,7 +21,7 @@ from clifford_rand.basis.keys import keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.table import StraightLine
 from clifford_rand.functions.closed_exponential import CHUNK, SEPARATE, plane_exponential
-from clifford_rand.functions.closed_split import AGREES, DIMENSIONS, UNIT, tangent_code, unit_versors
+from clifford_rand.functions.closed_split import AGREES, DIMENSIONS, UNIT, TangentCode, unit_versors
 from clifford_rand.functions.study import angle_and_half
 from clifford_rand.plans.cost_model import made_once, plan_of
 
@@ -248,14 +248,10 @@ class RotorCode:
         return eps * (AGREES * of_rotor + np.minimum(UNIT * of_bivector, AGREES * most * of_rotor))
 
 
-def rotor_code(metric: Metric) -> RotorCode:
-    """Return the code of a metric, made once."""
-    code: RotorCode = made_once(metric, "rotors", RotorCode, metric)
-    return code
-
-
 def _code(metric: Metric) -> Any:
-    return rotor_code(metric) if metric.d <= MOST else tangent_code(metric)
+    """Return the code of a metric, made once."""
+    name, kind = ("rotors", RotorCode) if metric.d <= MOST else ("tangents", TangentCode)
+    return made_once(metric, name, kind, metric)
 
 
 def _closed_rows(R: MV, kept: Any, root: bool) -> tuple[Rows | None, NDArray[np.bool_]]:

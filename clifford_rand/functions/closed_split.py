@@ -65,9 +65,8 @@ class SplitCode:
         self.area = code.function(code.product("q", "wedge", B, B))
         code = StraightLine(metric)
         B, C = code.argument("b", self.bivectors), code.argument("c", self.bivectors)
-        self.overlap = code.function(
-            code.product("s", "anticommutator", B, C, (0,)), code.product("x", "commutator", B, C)
-        )
+        scalar, rest = code.product("s", "anticommutator", B, C, (0,)), code.product("x", "commutator", B, C)
+        self.overlap = code.function(scalar, rest)
 
     def split(self, b: Rows) -> tuple[Rows, NDArray[np.bool_]]:
         """Return the parts (m, K, N) of real rows (K, N), fastest first, and where they are a split."""
@@ -256,9 +255,3 @@ class TangentCode:
 
     def _agrees(self, image: Rows, rows: Rows, eps: float) -> NDArray[np.bool_]:
         return np.asarray(np.abs(image - rows).max(axis=0) <= AGREES * eps * np.abs(rows).max(axis=0))
-
-
-def tangent_code(metric: Metric) -> TangentCode:
-    """Return the code of a metric, made once."""
-    code: TangentCode = made_once(metric, "tangents", TangentCode, metric)
-    return code

@@ -130,7 +130,8 @@ def lambdify(A: Any, *arguments: Any, backend: str = "numpy") -> CompiledFunctio
     Raises
     ------
     ArgumentError
-        If the coefficients hold a symbol that is not among the arguments.
+        If the coefficients hold a symbol that is not among the arguments, for a batch, and for an argument that is not
+        made of distinct symbols.
     MissingDependencyError
         For backend="numba" without Numba.
 
@@ -142,24 +143,14 @@ def lambdify(A: Any, *arguments: Any, backend: str = "numpy") -> CompiledFunctio
     >>> product(alg.vector([1.0, 2.0]), alg.vector([3.0, 4.0]))
     11.0 - 2.0*e12
     """
-    several = len(arguments) == 1 and isinstance(arguments[0], list | tuple)  # as sympy.lambdify takes them
-    return compile_function(A, arguments[0] if several else arguments, backend)
-
-
-def compile_function(mv: Any, arguments: Sequence[Any], backend: str) -> CompiledFunction:
-    """Return the function of ``arguments`` (symbols, names, multivectors of symbols) that computes ``mv``.
-
-    Raises
-    ------
-    ArgumentError
-        For another backend, a batch, an argument that is not made of distinct symbols, a symbol without an argument.
-    """
     from clifford_rand.symbolic.coefficients import array_source, find_symbol, numpy_function, symbols_in
 
+    if len(arguments) == 1 and isinstance(arguments[0], list | tuple):  # as sympy.lambdify takes them
+        arguments = tuple(arguments[0])
     check_choice(backend, "backend", "lambdify", ("numpy", "numba"))
-    if mv.ndim:
-        raise fail("the multivector", "lambdify", "one, not a batch", describe(f"batch shape {mv.shape}"))
-    held = symbols_in(mv.coefficients)
+    if A.ndim:
+        raise fail("the multivector", "lambdify", "one, not a batch", describe(f"batch shape {A.shape}"))
+    held = symbols_in(A.coefficients)
     checked: list[Any] = []
     symbols: list[Any] = []
     for argument in arguments:
@@ -175,7 +166,7 @@ def compile_function(mv: Any, arguments: Sequence[Any], backend: str) -> Compile
         rule = "every symbol of the coefficients, once"
         what = f"no argument for {', '.join(map(str, missing))}" if missing else "a symbol twice"
         raise fail("arguments", "lambdify", rule, describe(what))
-    expressions = mv.coefficients.tolist()
+    expressions = A.coefficients.tolist()
     kernel: Any
     if backend == "numba":
         source = array_source(symbols, expressions)
@@ -183,7 +174,7 @@ def compile_function(mv: Any, arguments: Sequence[Any], backend: str) -> Compile
     else:
         kernel = numpy_function(symbols, expressions)
         source = inspect.getsource(kernel)
-    return CompiledFunction(mv, checked, symbols, backend, kernel, source)
+    return CompiledFunction(A, checked, symbols, backend, kernel, source)
 
 
 def _as_symbol(value: Any) -> Any:

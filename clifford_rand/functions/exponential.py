@@ -28,10 +28,11 @@ from clifford_rand.functions.scaling import (
     is_exact_zero,
     multiplied,
     power_of_two,
+    sum_of_sizes,
     times_power,
     without_scalar,
 )
-from clifford_rand.functions.unit_form import unit_form
+from clifford_rand.functions.unit_form import closed_keys, unit_form
 
 SCALAR = 4  # units of rounding, relative to the terms of B², below which the other parts of B² are rounding
 THETA = 0.8  # θ^17/17! = 6e-17: what Taylor's polynomial of degree 16 leaves off is below the rounding of float64
@@ -146,15 +147,14 @@ def _general(sigma: Any, B: MV, exponent: NDArray[np.int64]) -> MV:
     """
     form = unit_form(B, "exp")
     U = form.take(B)
-    d = U.algebra.d
-    U = U.on_keys(keys_of_grades(d, tuple(range(0, d + 1, 2 if all(k % 2 == 0 for k in U.grades) else 1))))
+    U = U.on_keys(closed_keys(U))
     own = power_of_two(U.coefficients)  # the change of basis may have changed the size
     U = multiplied(U, -own)
     exponent = exponent + own
     square = U * U
     # the bound of the scaling needs U³ and U⁴, Horner's rule U to U⁴
     cube, fourth = square * U, square * square
-    bound = np.maximum(_sum(cube) ** (1 / 3), _sum(fourth) ** (1 / 4)).astype(np.float64)
+    bound = np.maximum(sum_of_sizes(cube) ** (1 / 3), sum_of_sizes(fourth) ** (1 / 4)).astype(np.float64)
     steps = np.maximum(0, np.ceil(np.log2(np.maximum(bound, 1e-300) / THETA)).astype(np.int64) + exponent)
     if steps.max(initial=0) > LARGEST_POWER:
         rule = f"of norm at most 2^{LARGEST_POWER} unless A² is a scalar"
@@ -185,10 +185,6 @@ def _general(sigma: Any, B: MV, exponent: NDArray[np.int64]) -> MV:
 
 def _squared(A: MV) -> NDArray[Any]:
     return (A * A).on_keys(A.keys).coefficients
-
-
-def _sum(A: MV) -> NDArray[Any]:
-    return np.asarray(np.abs(A.coefficients).sum(axis=-1))
 
 
 # ---- fractions and symbols
@@ -239,16 +235,15 @@ def _is_scalar(A: MV) -> bool:
 
 def _commuting_parts(B: MV) -> list[MV]:
     """Return parts of B that commute with each other: blades that do not commute are in one part."""
+    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
+
     blades = [B.new(B.keys, row) for row in np.eye(B.keys.size, dtype=np.int64)]
     # blades that do not commute are linked; parts are the connected components
     linked = np.array([[bool(a.commutator(b).coefficients.any()) for b in blades] for a in blades], dtype=bool)
     held = np.array([not _is_scalar(B.new(B.keys, B.coefficients * row)) for row in np.eye(B.keys.size, dtype=int)])
-    linked &= held & held[:, None]
-    for _ in range(B.keys.size.bit_length()):  # the transitive closure, by squaring
-        linked = linked | ((linked.astype(np.int64) @ linked) > 0)
-    groups = {tuple(np.flatnonzero(linked[i] | (np.arange(len(held)) == i)).tolist()) for i in np.flatnonzero(held)}
-    masks = (np.isin(np.arange(len(held)), group) for group in sorted(groups))
-    return [B.new(B.keys, np.where(mask, B.coefficients, 0)) for mask in masks]
+    count, label = connected_components(linked & held & held[:, None])
+    masks = [(label == k) & held for k in range(count)]
+    return [B.new(B.keys, np.where(mask, B.coefficients, 0)) for mask in masks if mask.any()]
 
 
 # ---- the outer exponential

@@ -21,11 +21,10 @@ from clifford_rand.functions.spectral import (
     ROUNDING,
     InverseFunction,
     by_two_eigenvalues,
-    closed_keys,
     improved,
     of_eigenvalues,
 )
-from clifford_rand.functions.unit_form import unit_form
+from clifford_rand.functions.unit_form import closed_keys, unit_form
 
 Array = NDArray[np.complex128]
 

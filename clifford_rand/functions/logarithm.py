@@ -68,7 +68,7 @@ def log(R: MV) -> MV:
     >>> print((-2 * alg("1.0")).log().grade(2))
     -3.14159265*e12
     """
-    return exact_log(R, "log") if is_exact(R) else _of_both(R, "log", _versor_logs)
+    return _exact(R, "log") if is_exact(R) else _of_both(R, "log", _versor_logs)
 
 
 def sqrt(R: MV) -> MV:
@@ -89,7 +89,7 @@ def sqrt(R: MV) -> MV:
     >>> (Q * Q).isclose(alg.e21), Q.isclose((1 - alg.e12) / 2**0.5)
     (True, True)
     """
-    return exact_sqrt(R) if is_exact(R) else _of_both(R, "sqrt", _versor_roots)
+    return _exact(R, "sqrt") if is_exact(R) else _of_both(R, "sqrt", _versor_roots)
 
 
 def _of_both(R: MV, name: str, of_versors: Any) -> MV:
@@ -99,7 +99,9 @@ def _of_both(R: MV, name: str, of_versors: Any) -> MV:
     n = null_exponents(R)
     if n is not None:
         return scale_null(_of_both(scale_null(R, -n), name, of_versors), n)
-    even, odd = (R, np.zeros(R.shape, bool)) if not any(k % 2 for k in R.grades) else (R.even(), _is_odd(R))
+    even, odd = R, np.zeros(R.shape, bool)
+    if any(k % 2 for k in R.grades):
+        even, odd = R.even(), np.asarray(R.odd().coefficients.any(axis=-1))
     if (odd.all() and odd.size) or dtype.kind == "c":
         return principal(R, name)
     # even and odd elements take two ways
@@ -171,11 +173,6 @@ def _versor_roots(even: MV, dtype: Any, owner: str) -> tuple[MV, Array]:
     return even.new(keys, from_components(parts, even.shape)), right.reshape(even.shape)
 
 
-def _is_odd(R: MV) -> Array:
-    """Return a mask of the elements that have components of odd grade."""
-    return np.asarray(R.odd().coefficients.any(axis=-1))
-
-
 def _parted(A: MV, where: Array) -> tuple[MV, MV]:
     """Return the elements of a batch where the mask is False, and where it is True."""
     flat = A.coefficients.reshape(-1, A.keys.size)
@@ -194,31 +191,22 @@ def _merged(R: MV, where: Array, unmasked: MV, masked: MV) -> MV:
 # ---- the logarithm and the square root of σ + B with B² a number, of fractions or symbols
 
 
-def exact_log(R: MV, owner: str) -> MV:
-    """Return log n + f B for R = σ + B, B² = s a number and n² = σ² - s; f = atan2(√-s, σ)/√-s and its kin."""
-    from clifford_rand.symbolic.closed_forms import logarithm_of_rotor
+def _exact(R: MV, owner: str) -> MV:
+    """Return log n + f B for R = σ + B, B² = s a number and n² = σ² - s, or the root (n + R)/√(2(n + σ))."""
+    from clifford_rand.symbolic.closed_forms import logarithm_of_rotor, root_of_rotor
 
     sigma, B, s = scalar_square(R.sparse(), owner)
-    scalar, factor = (np.asarray(x, dtype=object) for x in np.frompyfunc(logarithm_of_rotor, 2, 2)(sigma, s))
+    function, rule = logarithm_of_rotor, "with a principal logarithm"
+    if owner == "sqrt":
+        function, rule = root_of_rotor, "zero, or with a principal logarithm"
+    scalar, factor = (np.asarray(x, dtype=object) for x in np.frompyfunc(function, 2, 2)(sigma, s))
+    if owner == "sqrt":  # zero is its own root
+        nothing = _all_zero(sigma[..., None]) & _all_zero(B.coefficients)
+        scalar, factor = (np.where(nothing, 0, x) for x in (scalar, factor))
     if any(x is None for x in np.ravel(factor)):
-        received = describe("minus one, or σ + B with an eigenvalue σ - √(B²) ≤ 0")
-        raise fail("A", owner, "with a principal logarithm", received)
+        raise fail("A", owner, rule, describe("minus one, or σ + B with an eigenvalue σ - √(B²) ≤ 0"))
     result = B.new(B.keys, np.asarray(B.coefficients * factor[..., None], dtype=object))
-    return result if all(is_exact_zero(x) for x in np.ravel(scalar)) else result + scalar
-
-
-def exact_sqrt(R: MV) -> MV:
-    """Return (n + R)/√(2(n + σ)), whose square is R as R² = 2σR - n²."""
-    from clifford_rand.symbolic.closed_forms import root_of_rotor
-
-    sigma, B, s = scalar_square(R.sparse(), "sqrt")
-    scalar, factor = (np.asarray(x, dtype=object) for x in np.frompyfunc(root_of_rotor, 2, 2)(sigma, s))
-    nothing = _all_zero(sigma[..., None]) & _all_zero(B.coefficients)
-    scalar, factor = (np.where(nothing, 0, x) for x in (scalar, factor))
-    if any(x is None for x in np.ravel(factor)):
-        received = describe("minus one, or σ + B with an eigenvalue σ - √(B²) ≤ 0")
-        raise fail("A", "sqrt", "zero, or with a principal logarithm", received)
-    return B.new(B.keys, np.asarray(B.coefficients * factor[..., None], dtype=object)) + scalar
+    return result if _all_zero(np.ravel(scalar)) else result + scalar
 
 
 def _all_zero(entries: Any) -> Any:

@@ -22,6 +22,7 @@ from clifford_rand._typing import MV
 from clifford_rand.basis.keys import Keys, dense_keys, keys_of_grades
 from clifford_rand.basis.metric import Metric
 from clifford_rand.basis.rules import reverse_is_negative
+from clifford_rand.functions.scaling import lengths
 from clifford_rand.functions.unit_form import unit_form, used_vectors
 from clifford_rand.plans.cost_model import made_once
 from clifford_rand.plans.representation import from_matrices, representation_of, to_matrices
@@ -77,9 +78,7 @@ class MatrixInverse:
         form = unit_form(units, "inv")
         small = form.take(units)
         d = small.algebra.d
-        dense = np.zeros((A.keys.size, 1 << d))
-        dense[:, small.keys.masks] = small.coefficients
-        M = matrices(dense, form.signature)
+        M = matrices_of(small)
         size = M.shape[-1] >> form.null
         on_diagonal = np.kron(np.eye(1 << form.null), np.ones((size, size)))
         kinds = np.stack([M * on_diagonal, M * (1 - on_diagonal)], axis=1) if form.null else M[:, None]
@@ -126,15 +125,8 @@ class MatrixInverse:
         return entries.view(back.dtype).dot(back), np.vdot(entries, entries).real / self.weight
 
 
-def _plan_of(A: MV) -> MatrixInverse | None:
-    """Return the maps for the keys of ``A``, None where they would be too large."""
-    plan: MatrixInverse | None = made_once(
-        A.algebra.form, ("inv by matrix", A.keys), lambda: MatrixInverse(A) if _fits(A) else None
-    )
-    return plan
-
-
 def _fits(A: MV) -> bool:
+    """Tell whether the two maps for the keys of ``A`` would be small enough."""
     parities = {k % 2 for k in A.keys.grades}
     if len(parities) < 2 or used_vectors(A.keys).bit_count() > MOST or not components_are_lengths(A.algebra.form):
         return False
@@ -148,7 +140,8 @@ def one_by_matrix(A: MV, limit: float) -> MV | None:
 
     An even or odd A may be a versor, whose inverse is its reverse without any rounding but of a division.
     """
-    plan = _plan_of(A)
+    key = ("inv by matrix", A.keys)
+    plan: MatrixInverse | None = made_once(A.algebra.form, key, lambda: MatrixInverse(A) if _fits(A) else None)
     if plan is None:
         return None
     a = A.coefficients
@@ -168,11 +161,9 @@ def one_by_matrix(A: MV, limit: float) -> MV | None:
 
 def components_are_lengths(metric: Metric) -> bool:
     """Tell whether a root of a sum of squared components is that in an orthonormal basis, up to null blades."""
-    return metric.is_numeric and (metric.is_unit or (metric.diagonal is None and _is_orthogonal(metric)))
-
-
-def _is_orthogonal(metric: Metric) -> bool:
-    """Tell whether the orthonormal basis is made by an orthogonal matrix, as that of a pair of null vectors."""
+    if metric.is_unit or metric.diagonal is not None or not metric.is_numeric:
+        return metric.is_unit
+    # whether the orthonormal basis is made by an orthogonal matrix, as that of a pair of null vectors
     return bool(np.abs(np.abs(np.linalg.eigvalsh(metric.gram.astype(np.float64))) - 1).max() < 1e-12)
 
 
@@ -230,9 +221,7 @@ def square_and_rest(A: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     image = lowered(metric, np.swapaxes(lowered(metric, B), -1, -2))  # G Bᵀ G = -G B G
     square = s * s - (B * image).sum(axis=(-1, -2)) / 2
     if not metric.is_unit:
-        entries = metric.gram if metric.diagonal is None else metric.diagonal[:, None]
-        root = np.sqrt(np.abs(entries.astype(np.float64)).max(axis=1))
-        root = np.where(root == 0, 1, root).astype(B.real.dtype)
+        root = lengths(metric).astype(B.real.dtype)
         B = B * root * root[:, None]
     size = np.abs(s) ** 2 + (np.abs(B) ** 2).sum(axis=(-1, -2)) / 2
     d = B.shape[-1]

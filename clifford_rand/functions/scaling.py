@@ -109,14 +109,14 @@ def expanded(value: Any) -> Any:
     return value.expand() if hasattr(value, "expand") else value
 
 
-_expanded = np.frompyfunc(expanded, 1, 1)
+expanded_entries = np.frompyfunc(expanded, 1, 1)
 
 
 def expand(A: MV) -> MV:
     """Return A with its symbolic coefficients multiplied out, so that what cancels is 0."""
     if A.coefficients.dtype != object:
         return A
-    return A.new(A.keys, np.asarray(_expanded(A.coefficients), dtype=object).reshape(A.coefficients.shape))
+    return A.new(A.keys, np.asarray(expanded_entries(A.coefficients), dtype=object).reshape(A.coefficients.shape))
 
 
 def is_exact_zero(value: Any) -> bool:
@@ -185,21 +185,30 @@ def quotient(array: NDArray[Any], divisor: NDArray[Any]) -> NDArray[Any]:
     return exact_quotient(array, divisor) if exact else array / divisor
 
 
+def lengths(metric: Metric) -> NDArray[np.float64]:
+    """Return √g_i with g_i = max_j |G_ij| of each basis vector, 1 where that is 0."""
+    entries = metric.gram if metric.diagonal is None else metric.diagonal[:, None]
+    g = np.abs(entries.astype(np.float64)).max(axis=1)
+    return np.asarray(np.sqrt(np.where(g == 0, 1.0, g)))
+
+
 def blade_weights(metric: Metric, keys: Keys) -> NDArray[np.float64] | None:
-    """Return ∏ √g_i over the factors of each blade, g_i = max_j |G_ij| (1 where that is 0); None for entries 1, -1, 0.
+    """Return ∏ √g_i over the factors of each blade, see `lengths`; None for entries 1, -1, 0.
 
     Coefficients times these weights are those in the basis e_i / √g_i, whose Gram matrix has entries of at most 1:
     tolerances relative to their size do not depend on the lengths of the basis vectors.
     """
     if metric.is_unit:
         return None
-    g = np.abs(metric.gram.astype(np.float64)).max(axis=1)
-    root = np.sqrt(np.where(g == 0, 1.0, g))  # √g_i, 1 for null vectors
     weights = np.ones(keys.size)
-    for i in range(metric.d):
-        held = np.asarray((keys.masks >> i & 1) != 0, dtype=bool)
-        weights[held] *= root[i]  # ∏ √g_i over the vectors of each blade
+    for i, root in enumerate(lengths(metric)):
+        weights[np.asarray((keys.masks >> i & 1) != 0, dtype=bool)] *= root
     return weights
+
+
+def sum_of_sizes(A: MV) -> NDArray[Any]:
+    """Return Σ |a_S|, which bounds the norm of a product in an orthonormal basis."""
+    return np.asarray(np.abs(A.coefficients).sum(axis=-1))
 
 
 def cancels(R: Any) -> bool:
@@ -260,11 +269,6 @@ def integer_rows(
     """Return rows (..., d) times the least common denominators of their entries, as Python integers, and those (...).
 
     Integers and fractions are taken, and ``floats`` as the fractions that they are; ArgumentError for anything else.
-
-    Examples
-    --------
-    >>> integer_rows(np.array([[Fraction(1, 2), Fraction(2, 3)]]), "A", "f")
-    (array([[3, 4]], dtype=object), array([6], dtype=object))
     """
     if array.dtype.kind in "biu":
         return array.astype(object) + 0, np.ones(array.shape[:-1], dtype=object)
@@ -313,12 +317,6 @@ def echelon(rows: NDArray[Any]) -> Echelon:
     References
     ----------
     Bareiss, "Sylvester's identity and multistep integer-preserving Gaussian elimination", Math. Comp. 22, 1968.
-
-    Examples
-    --------
-    >>> form = echelon(np.array([[2, 4, 1], [3, 6, 5]], dtype=object))
-    >>> form.rows.tolist(), form.pivots
-    ([[2, 4, 1], [0, 0, 7]], [0, 2])
     """
     M, previous, sign, pivots = rows.copy(), 1, 1, list[int]()
     for column in range(M.shape[1]):

@@ -27,7 +27,7 @@ from clifford_rand.functions.exponential import exponential
 from clifford_rand.functions.matrix_forms import coefficients, matrices_of
 from clifford_rand.functions.orthogonal_log import principal_log, square_root
 from clifford_rand.functions.scaling import as_inexact, multiplied, power_of_two, without_scalar
-from clifford_rand.functions.unit_form import full_form, span_form, unit_form
+from clifford_rand.functions.unit_form import closed_keys, full_form, span_form, unit_form
 
 # ---- inverse functions of a multivector: values at the eigenvalues, improved by Newton's method
 #
@@ -72,12 +72,6 @@ class InverseFunction(NamedTuple):
     def distance(self, z: Array) -> NDArray[Any]:
         """Return the distance of numbers from the nearest branch point."""
         return np.asarray(np.min([np.abs(z - point) for point in self.branch_points], axis=0))
-
-
-def closed_keys(U: MV) -> Keys:
-    """Return the keys of functions of U: all blades, or the even ones."""
-    d = U.algebra.d
-    return keys_of_grades(d, tuple(range(0, d + 1, 2 if all(k % 2 == 0 for k in U.grades) else 1)))
 
 
 def improved(

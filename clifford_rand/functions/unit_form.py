@@ -31,6 +31,11 @@ def used_vectors(keys: Keys) -> int:
     return reduce(int.__or__, map(int, keys.masks), 0)
 
 
+def closed_keys(U: MV) -> Keys:
+    """Return the keys of functions of U: all blades, or the even ones."""
+    return keys_of_grades(U.keys.d, tuple(range(0, U.keys.d + 1, 2 if all(k % 2 == 0 for k in U.grades) else 1)))
+
+
 def unit_form(A: MV, owner: str) -> "UnitForm":
     """Return the unit algebra of the basis vectors that ``A`` uses (numeric metrics)."""
     used = used_vectors(A.keys)
