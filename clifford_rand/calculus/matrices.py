@@ -1,6 +1,7 @@
 """Matrices of linear maps: read, checked, and made of images, vectors and rotations."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_instance, check_listed, describe, fail
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import INT, exact_quotient, in_integers, largest, narrowed
-from clifford_rand.basis.keys import keys_of_grades, keys_of_masks
-from clifford_rand.functions.scaling import is_exact
+from clifford_rand.basis.keys import keys_of_grades
+from clifford_rand.functions.scaling import expanded_entries, is_exact
 from clifford_rand.multivector.multivector import Multivector
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -82,52 +83,26 @@ def _faddeev_leverrier(M: NDArray[Any]) -> NDArray[Any]:
     for k in range(1, d + 1):  # P_k = M (P_{k-1} + (-1)^{k-1} c_{k-1}), c_k = (-1)^{k-1} tr(P_k)/k
         inner = power.copy()
         inner[np.diag_indices(d)] += c[k - 1] * (-1) ** (k - 1)
-        power = _expanded(F.dot(inner))
+        power = np.asarray(expanded_entries(F.dot(inner)), dtype=object)
         value = (-1) ** (k - 1) * exact_quotient(np.asarray(power.trace(), dtype=object), k)[()]
         c[k] = int(value) if getattr(value, "denominator", 0) == 1 else value
     return c
 
 
-def _expanded(M: NDArray[Any]) -> NDArray[Any]:
-    if not any(hasattr(value, "expand") for value in M.ravel().tolist()):
-        return M
-    return np.asarray(np.frompyfunc(lambda value: value.expand() if hasattr(value, "expand") else value, 1, 1)(M))
+_euclidean = lru_cache(maxsize=32)(Algebra)  # by its dimension; it keeps the plans of its products
 
 
 def derivation(F: NDArray[Any], A: Any) -> Any:
     """Return D(A), D(A ∧ B) = D(A) ∧ B + A ∧ D(B) and D(e_i) = Σ_j F_ji e_j: (..., d, d) on a multivector, no metric.
 
-    A blade e_S gives Σ_{i in S} ± F_ji e_j ∧ e_{S - i}, the sign that of bringing e_i to the front.
+    D(A) = Σ_i f(e_i) ∧ (eⁱ ⌋ A), with components as in a Euclidean algebra.
     """
     is_exact(A)  # refuses tensors
-    terms: dict[int, list[tuple[int, int, int, int]]] = {}
-    d = A.algebra.d
-    for place, mask in enumerate(int(mask) for mask in A.keys.masks):
-        for i in range(d):
-            if not mask >> i & 1:
-                continue
-            rest = mask ^ 1 << i  # S without i
-            swaps = (mask & ((1 << i) - 1)).bit_count()
-            for j in range(d):
-                if not rest >> j & 1:
-                    sign = (-1) ** (swaps + (rest & ((1 << j) - 1)).bit_count())
-                    terms.setdefault(rest | 1 << j, []).append((place, j, i, sign))
-    coefficients, batch = A.coefficients, np.broadcast_shapes(A.shape, F.shape[:-2])
-    exact = coefficients.dtype == INT and F.dtype == INT
-    bound = d * d * largest(coefficients) * largest(F) if exact else 0
-    keys = keys_of_masks(d, tuple(sorted(terms)))
-
-    def summed(values: NDArray[Any], matrix: NDArray[Any]) -> NDArray[Any]:
-        out = np.zeros((*batch, keys.size), dtype=np.result_type(values, matrix))
-        for k, mask in enumerate(int(mask) for mask in keys.masks):
-            total: Any = 0
-            for place, j, i, sign in terms[mask]:
-                total = total + sign * values[..., place] * matrix[..., j, i]
-            out[..., k] = total
-        return out
-
-    result = in_integers(summed, bound, coefficients, F) if exact else summed(coefficients, F)
-    return A.algebra.new(keys, result)
+    plain = _euclidean(A.algebra.d)
+    B = plain.new(A.keys, A.coefficients)
+    images = (plain.vector(F[..., i]) ^ (e << B) for i, e in enumerate(plain.basis_vectors()))
+    total: Any = sum(images, B.part(()))
+    return A.algebra.new(total.keys, total.coefficients)
 
 
 def identity(cls: Any, algebra: Algebra) -> Any:

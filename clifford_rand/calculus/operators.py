@@ -1,6 +1,6 @@
 """Differential operators Σ C_I D_I on multivector fields: the vector derivative and what products make of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partialmethod
 from itertools import product
 from typing import Any
@@ -68,12 +68,11 @@ class DifferentialOperator:
 
     def __init__(self, chart: Any, terms: Mapping[Word, Multivector]) -> None:
         self.chart = chart
-        sums: dict[Word, Multivector] = {}
         flat = all(len(word) < 2 for word in terms) or chart.is_flat()
-        for word, coefficient in terms.items():
-            place = tuple(sorted(word)) if flat else tuple(word)  # derivatives commute in flat space
-            sums[place] = sums[place] + coefficient if place in sums else coefficient
-        self.terms = {word: sums[word] for word in sorted(sums, key=_order) if not np.all(sums[word].is_zero())}
+        # derivatives commute in flat space
+        sums = _collected((tuple(sorted(word)) if flat else tuple(word), C) for word, C in terms.items())
+        ordered = sorted(sums, key=lambda word: (-len(word), word))
+        self.terms = {word: sums[word] for word in ordered if not np.all(sums[word].is_zero())}
 
     # ---- products
 
@@ -113,17 +112,16 @@ class DifferentialOperator:
         if other.chart is not self.chart:
             first_operator, second_operator = _together(self, other, rule)
             return first_operator.product(rule, second_operator)
-        sums: dict[Word, Multivector] = {}
+        products: list[tuple[Word, Multivector]] = []
         for second, inner in other.terms.items():
             known: dict[Word, Multivector] = {(): inner}
             for first, coefficient in self.terms.items():
                 for on_inner in product((True, False), repeat=len(first)):  # Leibniz: D_i on C_J, or on what follows
                     here = tuple(i for i, chosen in zip(first, on_inner, strict=True) if chosen)
                     on = tuple(i for i, chosen in zip(first, on_inner, strict=True) if not chosen)
-                    term = getattr(coefficient, rule)(_derivative(self.chart, here, known))
-                    word = on + second  # D on what follows
-                    sums[word] = sums[word] + term if word in sums else term
-        return self._like(sums)
+                    # D on what follows
+                    products.append((on + second, getattr(coefficient, rule)(_derivative(self.chart, here, known))))
+        return self._like(_collected(products))
 
     def __call__(self, F: Any, /) -> Any:
         """Return D * F."""
@@ -144,10 +142,7 @@ class DifferentialOperator:
         if other.chart is not self.chart:
             first, second = _together(self, other, "+")
             return first + second
-        terms = dict(self.terms)
-        for word, coefficient in other.terms.items():
-            terms[word] = terms[word] + coefficient if word in terms else coefficient
-        return self._like(terms)
+        return self._like(_collected([*self.terms.items(), *other.terms.items()]))
 
     __radd__ = __add__
 
@@ -298,8 +293,12 @@ def _together(a: DifferentialOperator, b: DifferentialOperator, owner: str) -> l
     ]
 
 
-def _order(word: Word) -> tuple[int, Word]:
-    return -len(word), word
+def _collected(terms: Iterable[tuple[Word, Multivector]]) -> dict[Word, Multivector]:
+    """Return the sums of the coefficients of each word."""
+    sums: dict[Word, Multivector] = {}
+    for word, coefficient in terms:
+        sums[word] = sums[word] + coefficient if word in sums else coefficient
+    return sums
 
 
 def _summed(parts: list[Multivector], F: Multivector) -> Multivector:

@@ -35,7 +35,7 @@ def adjoint(f: Any) -> Any:
            [-2,  4]])
     """
     transposed = np.swapaxes(f.matrix, -1, -2)
-    product = matrices.multiplied(transposed, _gram(f.target))
+    product = matrices.multiplied(transposed, f.target.form.gram)
     matrix = matrices.multiplied(inverse_gram(f.algebra, "adjoint", f.matrix.dtype), product)
     return type(f)(f.target, matrix, f.algebra)
 
@@ -99,7 +99,8 @@ def is_symmetric(f: Any, *, rtol: float = 1e-9) -> bool:
     >>> cr.LinearMap(cr.Algebra(2), matrix).is_symmetric(), cr.LinearMap(cr.Algebra(1, 1), matrix).is_symmetric()
     (False, True)
     """
-    return _near(f.matrix, _own_adjoint(f, "is_symmetric").matrix, rtol, "is_symmetric")
+    check_endomorphism(f, "is_symmetric")
+    return _near(f.matrix, adjoint(f).matrix, rtol, "is_symmetric")
 
 
 def is_skew(f: Any, *, rtol: float = 1e-9) -> bool:
@@ -111,7 +112,8 @@ def is_skew(f: Any, *, rtol: float = 1e-9) -> bool:
     >>> cr.LinearMap(cr.Algebra(1, 1), boost).is_skew(), cr.LinearMap(cr.Algebra(2), boost).is_skew()
     (True, False)
     """
-    return _near(f.matrix, -_own_adjoint(f, "is_skew").matrix, rtol, "is_skew")
+    check_endomorphism(f, "is_skew")
+    return _near(f.matrix, -adjoint(f).matrix, rtol, "is_skew")
 
 
 def is_isometry(f: Any, *, rtol: float = 1e-9) -> bool:
@@ -124,18 +126,9 @@ def is_isometry(f: Any, *, rtol: float = 1e-9) -> bool:
     >>> boost.is_isometry(), (2 * boost).is_isometry()
     (True, False)
     """
-    product = matrices.multiplied(_gram(f.target), f.matrix)
+    product = matrices.multiplied(f.target.form.gram, f.matrix)
     pulled = matrices.multiplied(np.swapaxes(f.matrix, -1, -2), product)
-    return _near(pulled, _gram(f.algebra), rtol, "is_isometry")
-
-
-def _own_adjoint(f: Any, owner: str) -> Any:
-    check_endomorphism(f, owner)
-    return adjoint(f)
-
-
-def _gram(algebra: Algebra) -> NDArray[Any]:
-    return algebra.form.gram
+    return _near(pulled, f.algebra.form.gram, rtol, "is_isometry")
 
 
 def inverse_gram(
@@ -259,17 +252,13 @@ def _blade(f: Any, basis: NDArray[Any]) -> Any:
 def _clusters(F: NDArray[np.float64], limit: float) -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
     """Return (eigenvalues, orthonormal basis of their invariant subspace), the largest eigenvalues first."""
     from scipy.linalg import schur
+    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 
     values = np.linalg.eigvals(F)
     near = limit * np.linalg.norm(F, 2)
     upper = values[values.imag >= 0]  # one of each conjugate pair
     upper = upper[np.lexsort((upper.imag, upper.real, -np.abs(upper)))]
-    label = np.arange(len(upper))
-    for i in range(len(upper)):
-        for j in range(i):
-            touch = abs(upper[i] - upper[j]) <= near  # single linkage: clusters of near eigenvalues
-            if touch and label[i] != label[j]:
-                label[label == label[i]] = label[j]
+    _, label = connected_components(np.abs(upper - upper[:, None]) <= near)  # single linkage
     centers = {int(k): upper[label == k] for k in dict.fromkeys(label.tolist())}
     owners = list(centers)
     clusters = []
