@@ -136,7 +136,8 @@ def divide(A: MV, other: Any) -> Any:
     """Divide by a scalar, an array of scalars, or a multivector from the right: A B⁻¹."""
     factor = _factor(A, other)
     if factor is None:
-        return _over(A, other)
+        same: Any = A.coerce(other)
+        return NotImplemented if same is None else A.multiply("gp", same.inv())
     zero = np.asarray(factor) == 0
     exact = "O" in (A.dtype.kind, np.asarray(factor).dtype.kind)
     if not exact and zero.any():
@@ -147,12 +148,6 @@ def divide(A: MV, other: Any) -> Any:
         check_broadcast("other", "/", A.shape, np.shape(other))
         raise
     return A.new(A.keys, quotient if exact else as_coefficients(quotient, "other", "/"))
-
-
-def _over(A: MV, other: Any) -> Any:
-    """Return A B⁻¹."""
-    same: Any = A.coerce(other)
-    return NotImplemented if same is None else A.multiply("gp", same.inv())
 
 
 def divide_into(A: MV, other: Any) -> Any:

@@ -77,16 +77,13 @@ class BladeAttributes:
     __slots__ = ()
 
 
-for _name in _names():
-    _remedy = f". Its coefficient is A[{_name!r}], the blade itself alg.{_name}."
+_OF_SYMPY = ", as SymPy's expressions have. A.simplify(f) applies a function f of expressions to each coefficient."
+for _name, _remedy in (
+    *((name, f". Its coefficient is A[{name!r}], the blade itself alg.{name}.") for name in _names()),
+    *((name, _OF_SYMPY) for name in _OF_EXPRESSIONS.split()),
+    *((name, f".{suggestion(OF_MULTIVECTOR, name)}") for name in " ".join(OF_MULTIVECTOR).split()),
+):
     setattr(BladeAttributes, _name, _Missing(_name, _remedy))
-for _name in _OF_EXPRESSIONS.split():
-    _remedy = ", as SymPy's expressions have. A.simplify(f) applies a function f of expressions to each coefficient."
-    setattr(BladeAttributes, _name, _Missing(_name, _remedy))
-
-
-for _name in " ".join(OF_MULTIVECTOR).split():
-    setattr(BladeAttributes, _name, _Missing(_name, f".{suggestion(OF_MULTIVECTOR, _name)}"))
 
 
 class StoredComponents(BladeAttributes):

@@ -37,7 +37,7 @@ def iterate(A: MV) -> Iterator[MV]:
     """Return the multivectors, or batches, along the first batch axis."""
     if not A.ndim:
         raise TypeError("a single multivector is not iterable; its components are in .values")
-    return (A.new(A.keys, row) for row in A.coefficients)
+    return (A.new(A.keys, A.coefficients[i, ...]) for i in range(A.shape[0]))
 
 
 def item(A: MV, index: Any) -> Any:
@@ -97,7 +97,7 @@ def reshape(A: MV, *shape: int | tuple[int, ...]) -> MV:
     return A.new(A.keys, A.coefficients.reshape(*template.shape, A.keys.size))
 
 
-def _axes(A: MV, axis: Any) -> tuple[int, ...]:
+def axes_of(A: MV, axis: Any) -> tuple[int, ...]:
     """Return batch axes as integers ≥ 0, all of them for None."""
     if axis is None:
         return tuple(range(A.ndim))
@@ -121,7 +121,7 @@ def total(A: MV, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = 
     >>> A.sum(), A[:2].sum(axis=0, keepdims=True).shape
     (9*e1 + 12*e2, (1,))
     """
-    array, axes, keepdims = A.coefficients, _axes(A, axis), check_bool(keepdims, "keepdims", "sum")
+    array, axes, keepdims = A.coefficients, axes_of(A, axis), check_bool(keepdims, "keepdims", "sum")
     if array.dtype.kind != "i":
         return A.new(A.keys, array.sum(axis=axes, keepdims=keepdims))
     count = math.prod(A.shape[k] for k in axes)
@@ -136,7 +136,7 @@ def mean(A: MV, axis: int | tuple[int, ...] | None = None, *, keepdims: bool = F
     >>> cr.Algebra(2).vector([[1, 2], [3, 6]]).mean()
     2.0*e1 + 4.0*e2
     """
-    axes, keepdims = _axes(A, axis), check_bool(keepdims, "keepdims", "mean")
+    axes, keepdims = axes_of(A, axis), check_bool(keepdims, "keepdims", "mean")
     if not all(A.shape[k] for k in axes):
         raise fail("axis", "mean", "axes with at least one multivector", describe(f"a batch of shape {A.shape}"))
     return A.new(A.keys, A.coefficients.mean(axis=axes, keepdims=keepdims))
@@ -160,16 +160,16 @@ def prod(A: MV, axis: int | None = None, *, rule: str = "gp", keepdims: bool = F
     if axis is None:
         product = prod(A.reshape(-1), 0, rule=rule)
         return product.reshape((1,) * A.ndim) if keepdims else product
-    axes = _axes(A, axis)
+    axes = axes_of(A, axis)
     if len(axes) != 1:
         raise fail("axis", "prod", f"one of the {A.ndim} batch axes", axis)
     (k,) = axes
     if not isinstance(rule, str):
         raise fail("rule", "prod", 'the name of a product, as "gp" or "wedge"', rule)
-    array = np.moveaxis(A.coefficients, k, 0)
-    if not len(array):
+    if not A.shape[k]:
         raise fail("axis", "prod", "an axis with at least one multivector", axis)
-    factors = [A.new(A.keys, row) for row in array]
+    before = (slice(None),) * k
+    factors = [A.new(A.keys, A.coefficients[(*before, i, ...)]) for i in range(A.shape[k])]
     product = functools.reduce(lambda a, b: a.multiply(rule, b), factors)
     return product.reshape(tuple(1 if i == k else n for i, n in enumerate(A.shape))) if keepdims else product
 

@@ -10,7 +10,7 @@ from clifford_rand._typing import MV
 from clifford_rand.multivector import along_axes
 from clifford_rand.multivector.along_axes import OWN, of_coefficients
 from clifford_rand.multivector.batch import FIRST, moved
-from clifford_rand.multivector.comparison import as_numbers
+from clifford_rand.multivector.comparison import as_numbers, is_multivector
 
 _BINARY = {
     np.add: "add",
@@ -48,7 +48,7 @@ def by_ufunc(A: MV, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any
 
     Any other ufunc takes scalars as the numbers that they are, ``np.arctan2(a | b, c | d)``, and returns numbers.
     """
-    if not all(isinstance(x, np.ndarray) or not hasattr(x, "__array_ufunc__") or _is_own(x) for x in inputs):
+    if not all(isinstance(x, np.ndarray) or not hasattr(x, "__array_ufunc__") or is_multivector(x) for x in inputs):
         return NotImplemented  # another library's
     name = f"numpy.{ufunc.__name__}"
     if kwargs.get("out") is not None:
@@ -67,10 +67,6 @@ def by_ufunc(A: MV, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any
         return getattr(inputs[0], _UNARY[ufunc])()
     own = _OWN.get(ufunc)
     return ufunc(*as_numbers(inputs, name)) if own is None else own(*inputs)
-
-
-def _is_own(value: Any) -> bool:
-    return getattr(type(value), "keys", None) is not None and hasattr(value, "coefficients")
 
 
 def _along_an_axis(ufunc: Any, method: str, A: Any, kwargs: dict[str, Any]) -> Any:

@@ -137,12 +137,10 @@ class TensorMultivector(Multivector):
 
     # ---- batch axes, comparison, numbers, sums
 
-    __iter__ = tensor_operations.iterate
     __getitem__ = tensor_operations.item
     reshape = tensor_operations.reshape
     sum = tensor_operations.total
     mean = tensor_operations.mean
-    prod = tensor_operations.prod
     __eq__ = tensor_operations.equal
     __ne__ = tensor_operations.unequal
     __hash__ = None
@@ -159,7 +157,6 @@ class TensorMultivector(Multivector):
     __add__ = __radd__ = tensor_operations.add
     __sub__ = tensor_operations.subtract
     __rsub__ = tensor_operations.subtract_from
-    __neg__ = tensor_operations.negative
     __mul__ = tensor_operations.times
     __rmul__ = tensor_operations.times_from
     __truediv__ = tensor_operations.divide
@@ -286,7 +283,7 @@ SHARED = frozenset(  # attributes of Multivector that are right for tensors as t
         *("left_complement", "right_complement", "gp", "wedge", "vee", "fat_dot", "hestenes", "lc", "rc", "inner"),
         *("scalar_product", "commutator", "anticommutator", "multiply", "__pow__", "__rtruediv__", "__pos__"),
         *("__xor__", "__rxor__", "__or__", "__ror__", "__and__", "__rand__", "__lshift__", "__rlshift__", "__len__"),
-        *("__rshift__", "__rrshift__"),
+        *("__rshift__", "__rrshift__", "__iter__", "prod", "__neg__"),
         *("scalar_part", "__copy__", "__deepcopy__", "__dir__", "__array_ufunc__", "__array_function__"),
         *("__module__", "__doc__", "__slots__", "__annotations__", "__firstlineno__", "__static_attributes__"),
     )

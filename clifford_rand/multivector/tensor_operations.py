@@ -1,25 +1,18 @@
 """Operations of multivectors of tensors: batch axes, comparison, conversion to numbers, sums and multiples."""
 
-import functools
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from clifford_rand._checks import fail
 from clifford_rand._typing import MV
 from clifford_rand.basis.coefficients import Tensor, beside, namespace
+from clifford_rand.multivector.batch import axes_of
 from clifford_rand.multivector.tensor_functions import inverse
 from clifford_rand.plans.tensors import place_of, union_of
 
 # ---- batch axes
-
-
-def iterate(A: MV) -> Iterator[MV]:
-    """Return the multivectors, or batches, along the first batch axis."""
-    if not A.ndim:
-        raise TypeError("a single multivector is not iterable; its components are in .values")
-    return (A.new(A.keys, A.coefficients[i, ...]) for i in range(A.shape[0]))
 
 
 def item(A: MV, index: Any) -> Any:
@@ -48,39 +41,17 @@ def reshape(A: MV, *shape: Any) -> MV:
     return A.new(A.keys, namespace(array).reshape(array, (*wanted, A.keys.size)))
 
 
-def _axes(A: MV, axis: Any) -> tuple[int, ...]:
-    axes = tuple(range(A.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    for k in axes:
-        if not -A.ndim <= k < A.ndim:
-            raise fail("axis", "sum or mean", f"one of the {A.ndim} batch axes", axis)
-    return tuple(k % A.ndim for k in axes)
-
-
 def total(A: MV, axis: Any = None, *, keepdims: bool = False) -> MV:
     """Return the sum over batch axes, over all of them by default."""
-    axes = _axes(A, axis)
+    axes = axes_of(A, axis)
     array = A.coefficients
     return A.new(A.keys, namespace(array).sum(array, axis=axes, keepdims=keepdims)) if axes else A
 
 
 def mean(A: MV, axis: Any = None, *, keepdims: bool = False) -> MV:
     """Return the mean over batch axes, over all of them by default."""
-    axes = _axes(A, axis)
+    axes = axes_of(A, axis)
     return total(A, axis, keepdims=keepdims) / math.prod(A.shape[k] for k in axes)
-
-
-def prod(A: MV, axis: int | None = None, *, rule: str = "gp", keepdims: bool = False) -> Any:
-    """Return the product along a batch axis, first factor on the left, of all elements by default."""
-    if axis is None:
-        product = prod(reshape(A, -1), 0, rule=rule)
-        return reshape(product, (1,) * A.ndim) if keepdims else product
-    (k,) = _axes(A, axis)
-    if not A.shape[k]:
-        raise fail("axis", "prod", "an axis with at least one multivector", axis)
-    before = (slice(None),) * k
-    factors = [A.new(A.keys, A.coefficients[(*before, i, ...)]) for i in range(A.shape[k])]
-    product = functools.reduce(lambda a, b: a.multiply(rule, b), factors)
-    return reshape(product, tuple(1 if i == k else n for i, n in enumerate(A.shape))) if keepdims else product
 
 
 # ---- comparison
@@ -191,11 +162,6 @@ def subtract(A: MV, other: Any) -> Any:
 def subtract_from(A: MV, other: Any) -> Any:
     """Return B - A."""
     return _sum(-A, other, 1)
-
-
-def negative(A: MV) -> MV:
-    """Return -A."""
-    return A.new(A.keys, -A.coefficients)
 
 
 def times(A: MV, other: Any) -> Any:
