@@ -279,15 +279,6 @@ def test_the_first_product_needs_no_compiler():
     assert float(done.stdout) < 1.0  # 0.14 s of the processor, half of it NumPy, on a machine with nothing else to do
 
 
-@pytest.mark.slow
-def test_the_first_products_of_large_batches_and_of_all_dtypes_agree_with_small_ones():
-    rng = np.random.default_rng(4)
-    alg = cr.Algebra(4, 1)
-    for dtype in (np.float32, np.float64):
-        a, b = (alg.random_multivector(rng=rng, shape=5000, dtype=dtype) for _ in range(2))
-        assert ((a * b)[::1000]).isclose(a[::1000] * b[::1000], rtol=1e-4 if dtype == np.float32 else 1e-12).all()
-
-
 def test_modules_are_reached_from_the_package():
     code = (
         "import clifford_rand as cr\n"

@@ -7,13 +7,6 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand import algebra
-from clifford_rand.basis.coefficients import (
-    as_components,
-    copy_by_component,
-    empty_coefficients,
-    from_components,
-    zero_coefficients,
-)
 from clifford_rand.functions import exponential, norms
 from clifford_rand.multivector.base import StoredComponents
 from support.refusals import refused
@@ -41,22 +34,6 @@ def test_components_of_what_is_made_lie_apart(batch):
         assert one.shape == (batch if name != "reshaped" else (int(np.prod(batch)),)), name
         assert lie_apart(one), name
         assert not one.coefficients.flags.writeable, name
-
-
-def test_layouts_are_taken_apart_and_put_together():
-    array = np.arange(24.0).reshape(2, 3, 4)
-    parts = as_components(array)
-    assert parts.shape == (4, 6)
-    np.testing.assert_array_equal(from_components(parts, (2, 3)), array)
-    np.testing.assert_array_equal(copy_by_component(array), array)
-    assert copy_by_component(array).strides == (24, 8, 48)
-    assert (
-        np.shares_memory(as_components(copy_by_component(array)[0]), as_components(copy_by_component(array))) is False
-    )
-    apart = copy_by_component(array)
-    assert np.shares_memory(as_components(apart), apart)
-    for batch in ((), (3,), (0, 2)):
-        assert empty_coefficients(batch, 5, float).shape == zero_coefficients(batch, 5, float).shape == (*batch, 5)
 
 
 def test_a_grade_of_a_batch_is_a_view():

@@ -177,12 +177,6 @@ def test_python_numbers_and_rows_are_one_function():
                 np.testing.assert_allclose(rows[:, i], number, rtol=1e-9, atol=1e-12)
 
 
-def test_empty_batches():
-    for signature in [(2,), (4,), (4, 1)]:
-        B = cr.Algebra(*signature).random_multivector(rng=0, shape=(0, 3), grades=2)
-        assert B.exp().shape == B.exp().log().shape == B.exp().sqrt().shape == (0, 3)
-
-
 @pytest.fixture
 def alone(monkeypatch):
     """The elements whose logarithm is worked one by one."""

@@ -184,15 +184,6 @@ def test_rtol_decides_what_is_singular():
     refused("finite", (1 + np.nan * R3.e1 + R3.e12).inv)
 
 
-def test_empty_batches():
-    for grades in (1, 2, None):
-        assert R3.random_multivector(rng=0, shape=(0, 2), grades=grades).inv().shape == (0, 2)
-    norm, factors = (
-        cr.Algebra(signature=[0, 0, 0, 1]).random_multivector(rng=0, shape=(0,), grades=3).factorize_versor()
-    )
-    assert {norm.shape, *(factor.shape for factor in factors)} == {(0,)}
-
-
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1), (3,)])
 @pytest.mark.parametrize(("signature", "grades"), [((0, 0, 0, 1), 2), ((0, 0), None), ((0, 1, 1), 0), ((0, 0, 1), 3)])
 def test_no_component_has_a_square(shape, signature, grades):

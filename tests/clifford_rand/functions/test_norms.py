@@ -91,11 +91,6 @@ def test_what_is_null_but_for_rounding_is_not_normalized(batch):
     assert np.all(null.normalized(rtol=1e-18).norm() > 0.9)
 
 
-def test_empty_batch():
-    A = cr.Algebra(2).vector(np.zeros((0, 2)))
-    assert A.norm().shape == A.normalized().shape == (0,)
-
-
 def as_tensor(A):
     return A.algebra.multivector(pytest.importorskip("torch").tensor(A.values.copy()), A.grades)
 

@@ -192,16 +192,6 @@ def test_high_dimensions():
     assert ((1 + sparse.e1_2) >> (sparse.e1 + 3 * sparse.e40)) == 3.0 * sparse.e40 - sparse.e2
 
 
-def test_empty_batches():
-    none = R3.vector(np.zeros((0, 3)))
-    assert ((1 + R3.e12) >> none).shape == (none >> R3.e1).shape == (0,)
-    assert none.vector_matrix().shape == (0, 3, 3)
-    assert none.is_versor().shape == none.is_blade().shape == (0,)
-    assert none.span(R3.e1).shape == none.project(R3.e12).shape == (0,)
-    assert none.left_matrix().shape == (0, 8, 8)
-    assert none.spinor_matrix().shape == (0, 2, 2)
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_quadratic_form_is_the_product(dtype):
     """One R, one R of many X, pairs: against R X R⁻¹ by the products, in every unit metric of d ≤ 5 that is tried."""

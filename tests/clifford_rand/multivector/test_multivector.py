@@ -1,9 +1,7 @@
 """Multivectors as values: batches, indexing, dtypes, arithmetic, equality."""
 
-import copy
 import pickle
 import types
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -76,9 +74,10 @@ def test_coefficients_by_name():
 
 def test_reductions():
     a = ALG.random_multivector(rng=0, shape=(4, 5))
-    np.testing.assert_allclose(a.sum().values, a.values.sum(axis=(0, 1)))
-    np.testing.assert_allclose(a.sum(axis=-1).values, a.values.sum(axis=1))
-    np.testing.assert_allclose(a.mean(axis=(0, 1)).values, a.values.mean(axis=(0, 1)))
+    for axis in (None, -1, (0, 1)):
+        numbers = (0, 1) if axis is None else 1 if axis == -1 else axis
+        np.testing.assert_allclose(a.sum(axis).values, a.values.sum(axis=numbers))
+        np.testing.assert_allclose(a.mean(axis).values, a.values.mean(axis=numbers))
     product = a.prod(axis=1)
     assert product[2].isclose(a[2, 0] * a[2, 1] * a[2, 2] * a[2, 3] * a[2, 4], rtol=1e-12)
     vectors = ALG.vector(np.eye(3))
@@ -180,53 +179,6 @@ def test_isclose_is_relative():
     assert ALG.random_multivector(rng=0, shape=3).isclose(0).tolist() == [False] * 3
     assert (ALG.e1 * Fraction(1, 3)).isclose(ALG.e1 / 3)
     refused("multivector or a scalar", small.isclose, "0")
-
-
-def test_hash_follows_equality():
-    A = ALG("1 + 2*e12")
-    assert hash(A) == hash(A.dense()) == hash(A * 1.0) == hash(ALG("2.0*e12 + 1"))
-    assert hash(ALG.scalar(3)) == hash(3)
-    assert len({A, A.dense(), ALG.e1, ALG.e1 + 0 * ALG.e2}) == 2
-    refused("not hashable", hash, ALG.vector(np.eye(3)), error=TypeError)
-
-
-def test_the_array_is_its_own():
-    """What a user changes afterwards does not change the multivector, and a copy holds on to no other array."""
-    A, X = ALG.random_multivector(rng=0), np.ones(3)
-    v = ALG.vector(X)
-    X[0] = 7
-    assert v == ALG("e1 + e2 + e3")
-    assert copy.copy(A) == copy.deepcopy(A) == A
-    assert A.copy().coefficients is not A.coefficients
-
-
-def test_ufuncs_mean_the_operators():
-    a, b = ALG.random_multivector(rng=0), ALG.random_multivector(rng=1)
-    weights = np.array([1.0, 2.0])
-    assert np.add(a, b) == a + b
-    assert np.multiply(a, b) == a * b
-    assert (np.multiply(weights, a) == weights * a).all()
-    assert np.subtract(1.0, a) == 1 - a
-    assert np.negative(a) == -a
-    assert np.invert(a) == ~a
-    assert np.bitwise_xor(a, b) == a ^ b
-    assert np.power(a, 2) == a * a
-    assert np.equal(a, a)
-    with pytest.raises(TypeError):
-        np.cbrt(a)
-    with pytest.raises(TypeError):
-        np.add(a, b, out=np.empty(8))
-
-
-def test_empty_batches_work_and_nothing_warns():
-    empty = ALG.vector(np.zeros((0, 3)))
-    assert (empty * empty).shape == (empty * ALG.e1).shape == (empty == 0).shape == (0,)
-    assert empty.sum() == 0
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        a = ALG.random_multivector(rng=0, shape=10)
-        for result in (a * a, a + 1, a == a, a & a, a.star(), a | a):
-            repr(result), str(result)
 
 
 @pytest.mark.parametrize(("name", "arguments"), [("exp", [3]), ("map", []), ("bivector_split", "abc"), ("sum", "abc")])

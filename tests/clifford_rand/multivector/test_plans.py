@@ -48,14 +48,6 @@ def test_one_dot_product_is_the_table(rule):
                 np.testing.assert_allclose(value, expected, rtol=0, atol=8 * np.finfo(dtype).eps * size)
 
 
-def test_the_kernel_gives_the_bits_of_numpys_sums():
-    rng = np.random.default_rng(0)
-    alg = cr.Algebra(4)
-    plan = plan_of(alg.form, "gp", dense_keys(4), dense_keys(4))
-    a, b = rng.standard_normal((2, 16, 1000))
-    np.testing.assert_array_equal(plan._by_kernel(a, b), plan._ordered(a, b))
-
-
 @pytest.mark.parametrize("shape", [(), (3,), (100,)])
 @pytest.mark.parametrize("left", [True, False])
 def test_a_product_by_one_blade_makes_no_matrix(shape, left):

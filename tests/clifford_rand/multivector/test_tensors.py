@@ -246,24 +246,20 @@ def test_every_operation_has_the_gradient_of_differences(name):
         assert torch.autograd.gradcheck(function, (t,), fast_mode=True, atol=1e-5, rtol=1e-4), operation
 
 
-def test_the_product_in_twelve_dimensions_differentiates():
-    alg = cr.Algebra(12)
-    rng = np.random.default_rng(0)
-    a, b = (torch.asarray(x).requires_grad_() for x in rng.standard_normal((2, 2**12)))
-
-    def product(a, b):
-        return (alg.multivector(a) * alg.multivector(b)).coefficients
-
-    assert torch.autograd.gradcheck(product, (a, b), fast_mode=True, atol=1e-4, rtol=1e-4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("counts", [(4, 3, 0), (5, 1, 1)])
-def test_dense_products_differentiate(counts):
+@pytest.mark.parametrize(
+    ("counts", "rules"),
+    [
+        ((12,), ("gp",)),
+        *(
+            pytest.param(counts, (*PRODUCTS, "commutator", "anticommutator"), marks=pytest.mark.slow)
+            for counts in ((4, 3, 0), (5, 1, 1))
+        ),
+    ],
+)
+def test_dense_products_differentiate(counts, rules):
     alg = cr.Algebra(*counts)
-    rng = np.random.default_rng(0)
-    a, b = (torch.asarray(x).requires_grad_() for x in rng.standard_normal((2, 2**alg.d)))
-    for rule in (*PRODUCTS, "commutator", "anticommutator"):
+    a, b = (torch.asarray(x).requires_grad_() for x in np.random.default_rng(0).standard_normal((2, 2**alg.d)))
+    for rule in rules:
 
         def f(a, b, rule=rule):
             return getattr(alg.multivector(a), rule)(alg.multivector(b)).coefficients
