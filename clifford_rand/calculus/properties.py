@@ -252,7 +252,7 @@ def _blade(f: Any, basis: NDArray[Any]) -> Any:
 def _clusters(F: NDArray[np.float64], limit: float) -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
     """Return (eigenvalues, orthonormal basis of their invariant subspace), the largest eigenvalues first."""
     from scipy.linalg import schur
-    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
+    from scipy.sparse.csgraph import connected_components
 
     values = np.linalg.eigvals(F)
     near = limit * np.linalg.norm(F, 2)

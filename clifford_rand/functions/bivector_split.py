@@ -20,17 +20,13 @@ def split(B: MV, *, rtol: float = 1e-9) -> tuple[MV, ...]:
 
     The planes of the B_i are orthogonal eigenplanes of x ↦ Bx - xB, of eigenvalues ±2λ_i with B_i² = λ_i². Where
     λ_i² is not real, which takes two positive and two negative directions, the parts are complex. A bivector that
-    turns several planes equally fast has many splits, of which one is returned.
+    turns several planes equally fast has many splits, of which one is returned: at most d/2 bivectors, none for B = 0;
+    in a batch, shorter splits are filled up with zeros.
 
     Parameters
     ----------
     rtol : float, default=1e-9
         How exact a split must be: sum, simplicity and orthogonality, relative to the components.
-
-    Returns
-    -------
-    tuple of Multivector
-        Empty for B = 0; at most d/2 bivectors. In a batch, shorter splits are filled up with zeros.
 
     Raises
     ------

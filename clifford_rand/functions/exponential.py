@@ -44,12 +44,8 @@ def exponential(A: MV) -> MV:
     """Return the exponential Σ A^k / k!, for any multivector in any metric.
 
     Closed forms where A² is a scalar (vectors, simple bivectors: cos and sin, cosh and sinh) and where A² = s + q
-    with scalar q² (bivectors of four and five dimensions); otherwise scaling, a Taylor polynomial, and squaring.
-
-    Returns
-    -------
-    Multivector
-        Of the grades that can occur: exp of a bivector is even.
+    with scalar q² (bivectors of four and five dimensions); otherwise scaling, a Taylor polynomial, and squaring. The
+    result has the grades that can occur: exp of a bivector is even.
 
     Raises
     ------
@@ -235,7 +231,7 @@ def _is_scalar(A: MV) -> bool:
 
 def _commuting_parts(B: MV) -> list[MV]:
     """Return parts of B that commute with each other: blades that do not commute are in one part."""
-    from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
+    from scipy.sparse.csgraph import connected_components
 
     blades = [B.new(B.keys, row) for row in np.eye(B.keys.size, dtype=np.int64)]
     # blades that do not commute are linked; parts are the connected components

@@ -43,18 +43,14 @@ def inverse(A: MV, *, rtol: float | None = None) -> MV:
 
     ~A / (A ~A) where that is a scalar (versors, blades); by involutions where at most five basis vectors occur
     (Hitzer and Sangwine 2017); otherwise, and where that is ill conditioned, through matrices. For fractions and
-    symbols by the characteristic polynomial (Shirokov 2021, Theorem 3), without rounding.
+    symbols by the characteristic polynomial (Shirokov 2021, Theorem 3), without rounding. The result has the grades
+    that can occur: the inverse of an even A is even, that of a vector a vector.
 
     Parameters
     ----------
     rtol : float, optional
         A is singular if 1/(|A| |A⁻¹|) ≤ ``rtol``, |A| the root of the sum of squared components in an
         orthonormal basis, blades with null vectors left out. By default 4 eps 2^⌈d/2⌉, less for versors.
-
-    Returns
-    -------
-    Multivector
-        Of the grades that can occur: the inverse of an even A is even, that of a vector a vector.
 
     Raises
     ------

@@ -116,9 +116,7 @@ def isclose(A: MV, other: Any, /, *, rtol: float = 1e-9, atol: float = 0.0) -> A
     atol : float, default=0
         To compare with zero.
 
-    Returns
-    -------
-    bool, or an array of them over the batch
+    The result is a bool, or an array of them over the batch.
 
     Examples
     --------
@@ -171,14 +169,16 @@ def numbers_of(A: MV, what: str) -> NDArray[Any]:
     A multivector is a scalar here where every coefficient of another blade is zero to rounding, at most 64 eps of the
     coefficient of 1: of float64 1.4e-14. So ``R * ~R`` of a rotor is a number, also where its other grades cancel but
     for the last digit; ``1e-17*e12`` is none. (The rounding of a large boost is that of |R|²: say `scalar_part` there.)
-    Of integers, fractions and symbols they are exactly zero.
-
-    Raises
-    ------
-    TypeError
-        For anything else, with the grades.
+    Of integers, fractions and symbols they are exactly zero; a tensor, of which no value is looked at, has the grade 0
+    alone. TypeError with the grades for anything else.
     """
     array = A.coefficients
+    if not isinstance(array, np.ndarray):
+        if A.keys.grades != (0,):
+            grades = ", ".join(map(str, A.grades))
+            received = f"this multivector has the grades {grades}. A.scalar_part() is its scalar part."
+            raise TypeError(f"{what} needs a scalar, and {received}")
+        return array[..., 0]
     place = A.keys.find(0)
     scalar = array[..., place] if place >= 0 else np.zeros(A.shape, dtype=A.dtype)
     if A.keys.size == (place >= 0) or not array.size:
@@ -292,7 +292,7 @@ def order(compare: Callable[[Any, Any], Any], sign: str) -> Callable[[MV, Any], 
         if B.__class__ is not A.__class__:
             return compare(B.coerce(A), B)
         a, b = numbers_of(A, sign), numbers_of(B, sign)
-        if a.dtype.kind == "c" or b.dtype.kind == "c":
+        if "c" in (getattr(x.dtype, "kind", "") for x in (a, b)):  # dtypes of tensors have none
             received = describe("complex ones")
             raise fail("other", sign, "real numbers, as complex ones have no order", received, "Compare abs() of them.")
         try:

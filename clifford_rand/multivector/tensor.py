@@ -135,7 +135,7 @@ class TensorMultivector(Multivector):
 
     select_keys = on_keys
 
-    # ---- batch axes, comparison, numbers, sums
+    # ---- batch axes, comparison, sums
 
     __getitem__ = tensor_operations.item
     reshape = tensor_operations.reshape
@@ -146,14 +146,6 @@ class TensorMultivector(Multivector):
     __hash__ = None
     isclose = tensor_operations.isclose
     is_zero = tensor_operations.is_zero
-    __float__ = tensor_operations.to_float
-    __int__ = tensor_operations.to_int
-    __complex__ = tensor_operations.to_complex
-    __bool__ = tensor_operations.to_bool
-    __lt__ = tensor_operations.less
-    __le__ = tensor_operations.less_equal
-    __gt__ = tensor_operations.greater
-    __ge__ = tensor_operations.greater_equal
     __add__ = __radd__ = tensor_operations.add
     __sub__ = tensor_operations.subtract
     __rsub__ = tensor_operations.subtract_from
@@ -283,7 +275,18 @@ SHARED = frozenset(  # attributes of Multivector that are right for tensors as t
         *("left_complement", "right_complement", "gp", "wedge", "vee", "fat_dot", "hestenes", "lc", "rc", "inner"),
         *("scalar_product", "commutator", "anticommutator", "multiply", "__pow__", "__rtruediv__", "__pos__"),
         *("__xor__", "__rxor__", "__or__", "__ror__", "__and__", "__rand__", "__lshift__", "__rlshift__", "__len__"),
-        *("__rshift__", "__rrshift__", "__iter__", "prod", "__neg__"),
+        *(
+            "__rshift__",
+            "__rrshift__",
+            "__iter__",
+            "prod",
+            "__neg__",
+            "__float__",
+            "__int__",
+            "__complex__",
+            "__bool__",
+        ),
+        *("__lt__", "__le__", "__gt__", "__ge__"),
         *("scalar_part", "__copy__", "__deepcopy__", "__dir__", "__array_ufunc__", "__array_function__"),
         *("__module__", "__doc__", "__slots__", "__annotations__", "__firstlineno__", "__static_attributes__"),
     )

@@ -1,7 +1,6 @@
-"""Operations of multivectors of tensors: batch axes, comparison, conversion to numbers, sums and multiples."""
+"""Operations of multivectors of tensors: batch axes, comparison, sums and multiples."""
 
 import math
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -94,47 +93,6 @@ def isclose(A: MV, other: Any, rtol: float = 1e-9, atol: float = 0.0) -> Any:
 def is_zero(A: MV) -> Any:
     """Tell whether every coefficient is zero: a tensor of truth values over the batch."""
     return namespace(A.coefficients).all(A.coefficients == 0, axis=-1)
-
-
-# ---- scalars are numbers: those that have the grade 0 alone, as no value is looked at
-
-
-def _scalars(A: MV, what: str) -> Tensor:
-    """Return a scalar, or a batch, as a tensor of the batch's shape."""
-    if A.keys.grades != (0,):
-        grades = ", ".join(map(str, A.grades))
-        received = f"this multivector has the grades {grades}"
-        raise TypeError(f"{what} needs a scalar, and {received}. A.scalar_part() is its scalar part.")
-    return A.coefficients[..., 0]
-
-
-def _conversion(kind: type) -> Callable[[Any], Any]:
-    def method(A: Any) -> Any:
-        return kind(_scalars(A, f"{kind.__name__}()"))
-
-    return method
-
-
-to_float, to_int, to_complex = _conversion(float), _conversion(int), _conversion(complex)
-
-
-def to_bool(A: MV) -> bool:
-    """Return the truth value of a scalar."""
-    if A.keys.grades != (0,):
-        raise TypeError("a multivector is neither true nor false: compare it, as in A == 0")
-    return bool(_scalars(A, "bool()"))
-
-
-def _order(sign: str, compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    def method(A: Any, other: Any) -> Any:
-        B = A.coerce(other)
-        return NotImplemented if B is None else compare(_scalars(A, sign), _scalars(B, sign))
-
-    return method
-
-
-less, less_equal = _order("<", operator.lt), _order("<=", operator.le)
-greater, greater_equal = _order(">", operator.gt), _order(">=", operator.ge)
 
 
 # ---- the vector space
