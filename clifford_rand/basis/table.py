@@ -56,14 +56,8 @@ def product_table(metric: Metric, rule: str, a: Keys, b: Keys) -> ProductTable:
         keys, out = keys_of_array(metric.d, masks)
     order = np.argsort(out, kind="stable")
     indptr = np.searchsorted(out[order], np.arange(keys.size + 1))
-    return ProductTable(
-        keys,
-        indptr.astype(np.int32),
-        left[order].astype(np.int32),
-        right[order].astype(np.int32),
-        out[order].astype(np.int32),
-        coef[order],
-    )
+    places = (x.astype(np.int32) for x in (indptr, left[order], right[order], out[order]))
+    return ProductTable(keys, *places, coef[order])
 
 
 def _of_pairs(metric: Metric, rule: str, a: Keys, b: Keys) -> tuple[NDArray[Any], ...]:
@@ -222,6 +216,12 @@ class StraightLine:
         self.arguments: list[str] = []
         self.taken: set[str] = set()
         self.terms = 0  # products of two rows
+
+    @classmethod
+    def of(cls, metric: Metric, **arguments: Keys) -> tuple[Any, ...]:
+        """Return the code, to be written, and the rows of its arguments."""
+        code = cls(metric)
+        return code, *(code.argument(name, keys) for name, keys in arguments.items())
 
     def argument(self, name: str, keys: Keys) -> Part:
         """Return the rows of an argument, a sequence."""

@@ -33,8 +33,7 @@ class PlaneExponential:
         self.work = keys
         # until h = q B has no blade that the rows do not have
         while True:
-            code = StraightLine(metric)
-            B = code.argument("b", self.work)
+            code, B = StraightLine.of(metric, b=self.work)
             square = code.product("x", "anticommutator", B, B)
             s, q = _split(square)
             h = code.product("h", "anticommutator", q, B)
@@ -47,8 +46,7 @@ class PlaneExponential:
             self.work = together
         self.planes = 2 if q.names else 1
         self.square = code.function(s.scalar(), t.scalar(), q, h.on(self.work))
-        again = StraightLine(metric)
-        b = again.argument("b", self.work)
+        again, b = StraightLine.of(metric, b=self.work)
         self.scalar_square = again.function(again.product("x", "anticommutator", b, b, (0,)).scalar())
         self.keys = union(union(keys_of_grades(metric.d, (0,)), self.work), q.keys)
         self.at_work = [self.keys.find(int(mask)) for mask in self.work.masks]

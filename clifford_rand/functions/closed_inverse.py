@@ -43,8 +43,7 @@ class InverseCode:
     """The code of the inverse for one key set: A ~A, and N and adj."""
 
     def __init__(self, metric: Metric, keys: Keys) -> None:
-        code = StraightLine(metric)
-        A = code.argument("a", keys)
+        code, A = StraightLine.of(metric, a=keys)
         # A ~A
         product = code.product("p", "gp", A, A.negated(reverse_is_negative))
         numbers = [name for name, k in zip(product.names, product.keys.grade_of.tolist(), strict=True) if k == 0]
@@ -98,8 +97,7 @@ class InverseCode:
 
 def _adjugate(metric: Metric, keys: Keys) -> tuple[int, Any, Keys, int]:
     d = used_vectors(keys).bit_count()
-    code = StraightLine(metric)
-    A = code.argument("a", keys)
+    code, A = StraightLine.of(metric, a=keys)
     conjugate = A.negated(lambda k: k % 4 in (1, 2))
     # A times its Clifford conjugate, which is its own: of the grades 0, 3 and 4 (Hitzer and Sangwine 2017)
     P = code.product("p", "gp", A, conjugate)

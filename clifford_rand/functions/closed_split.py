@@ -46,8 +46,7 @@ class SplitCode:
     def __init__(self, metric: Metric) -> None:
         d = metric.d
         self.bivectors = keys_of_grades(d, (2,))
-        code = StraightLine(metric)
-        B = code.argument("b", self.bivectors)
+        code, B = StraightLine.of(metric, b=self.bivectors)
         s, q = code.product("s", "anticommutator", B, B, (0,)), code.product("q", "wedge", B, B)
         t, h = code.product("t", "anticommutator", q, q, (0,)), code.product("h", "anticommutator", q, B, (2,))
         self.three = d > 5
@@ -57,14 +56,11 @@ class SplitCode:
             E = code.product("e", "gp", P, q, (2,))
             more = (code.product("n", "gp", P, P, (0,)).scalar(), E.on(self.bivectors))
         self.parts = code.function(s.scalar(), q, t.scalar(), h.on(self.bivectors), *more)
-        code = StraightLine(metric)
-        B = code.argument("b", self.bivectors)
+        code, B = StraightLine.of(metric, b=self.bivectors)
         self.square = code.function(code.product("s", "anticommutator", B, B, (0,)).scalar())
-        code = StraightLine(metric)
-        B = code.argument("b", self.bivectors)
+        code, B = StraightLine.of(metric, b=self.bivectors)
         self.area = code.function(code.product("q", "wedge", B, B))
-        code = StraightLine(metric)
-        B, C = code.argument("b", self.bivectors), code.argument("c", self.bivectors)
+        code, B, C = StraightLine.of(metric, b=self.bivectors, c=self.bivectors)
         scalar, rest = code.product("s", "anticommutator", B, C, (0,)), code.product("x", "commutator", B, C)
         self.overlap = code.function(scalar, rest)
 
@@ -197,11 +193,9 @@ class TangentCode:
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
         self.even, self.bivectors = (keys_of_grades(metric.d, grades) for grades in ((0, 2, 4, 6), (2,)))
-        code = StraightLine(metric)
-        R = code.argument("r", self.even)
+        code, R = StraightLine.of(metric, r=self.even)
         self.number = code.function(code.product("n", "inner", R, R).scalar())
-        code = StraightLine(metric)
-        T = code.argument("t", self.bivectors)
+        code, T = StraightLine.of(metric, t=self.bivectors)
         q = code.product("q", "wedge", T, T)
         self.powers = code.function(q, code.product("p", "wedge", q, T))
 
