@@ -56,8 +56,8 @@ def product_table(metric: Metric, rule: str, a: Keys, b: Keys) -> ProductTable:
         keys, out = keys_of_array(metric.d, masks)
     order = np.argsort(out, kind="stable")
     indptr = np.searchsorted(out[order], np.arange(keys.size + 1))
-    places = (x.astype(np.int32) for x in (indptr, left[order], right[order], out[order]))
-    return ProductTable(keys, *places, coef[order])
+    first, second, place = (x[order].astype(np.int32) for x in (left, right, out))
+    return ProductTable(keys, indptr.astype(np.int32), first, second, place, coef[order])
 
 
 def _of_pairs(metric: Metric, rule: str, a: Keys, b: Keys) -> tuple[NDArray[Any], ...]:
