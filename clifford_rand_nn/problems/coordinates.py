@@ -251,7 +251,7 @@ class CsrRows:
         self.dtype, self.shape = self.X.dtype, self.X.shape
         n, d = self.shape
         if n >= d or n > MOST:
-            squares: Array = np.bincount(self.X.indices, self.X.data**2, minlength=d)
+            squares = np.asarray(np.bincount(self.X.indices, self.X.data**2, minlength=d), dtype=np.float64)
             self.weights = even_weights(squares, float(squares.max(initial=0.0)))
             self.rows = self.X.copy()
             self.rows.data *= self.weights[self.rows.indices]

@@ -88,7 +88,7 @@ class LassoPath:
         before, two = self.point(k), self.point(k + 1)
         columns, place = np.unique(np.concatenate([before.columns, two.columns]), return_inverse=True)
         parts = np.concatenate([(1 - share) * before.values, share * two.values])
-        values: Array = np.bincount(place, parts, minlength=columns.size)
+        values = np.asarray(np.bincount(place, parts, minlength=columns.size), dtype=np.float64)
         return PathPoint(columns, values, (1 - share) * before.intercept + share * two.intercept)
 
     def __repr__(self) -> str:
