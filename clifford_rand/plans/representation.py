@@ -170,19 +170,16 @@ def hadamard(k: int) -> NDArray[np.float64]:
     return matrix
 
 
-def _walsh_hadamard(W: NDArray[np.complexfloating]) -> NDArray[np.complexfloating]:
-    """Return the unnormalized Walsh–Hadamard transform along the last axis, of length 2^m."""
-    shape, m = W.shape, W.shape[-1].bit_length() - 1
-    W, done = np.ascontiguousarray(W), 0
+def walsh_hadamard(W: NDArray[Any]) -> NDArray[Any]:
+    """Return the unnormalized Walsh–Hadamard transform along the last axis, of length 2^m; of real or complex rows."""
+    shape, m, done = W.shape, W.shape[-1].bit_length() - 1, 0
     while done < m:
         k = min(_BLOCK, m - done)
         factor = hadamard(k).astype(W.real.dtype)
-        inner = 1 << done
-        if inner == 1:
+        if not done:
             W = W.reshape(-1, 1 << k) @ factor
-        else:
-            W = np.matmul(factor, W.reshape(-1, 1 << k, inner).view(factor.dtype).reshape(-1, 1 << k, 2 * inner))
-            W = np.ascontiguousarray(W).view(np.result_type(factor.dtype, np.complex64))
+        else:  # complex numbers as pairs of real ones
+            W = (factor @ W.reshape(-1, 1 << k, 1 << done).view(factor.dtype)).view(W.dtype)
         done += k
     return W.reshape(shape)
 
@@ -200,7 +197,7 @@ def to_matrices(
     if "source_2" in tables.arrays:
         T = xp.reshape(xp.take(values, of("source_2", values), axis=-1) * of("phase_2", values), W.shape)
         W = xp.concat([W + T, W - T], axis=-3)
-    V = xp.reshape((transform or _walsh_hadamard)(W), (*W.shape[:-2], size * size))
+    V = xp.reshape((transform or walsh_hadamard)(W), (*W.shape[:-2], size * size))
     return xp.reshape(xp.take(V, of("gather", V), axis=-1), W.shape)
 
 
@@ -211,7 +208,7 @@ def from_matrices(
     of, size = of or tables.of, 1 << tables.m
     V = xp.reshape(M, (*M.shape[:-2], size * size))
     V = xp.reshape(xp.take(V, of("gather", M), axis=-1), M.shape)  # c ⊕ x is an involution of x for each c
-    W = xp.reshape((transform or _walsh_hadamard)(V), (*M.shape[:-2], size * size)) / size
+    W = xp.reshape((transform or walsh_hadamard)(V), (*M.shape[:-2], size * size)) / size
 
     def blades(cells: Any, number: str = "") -> Any:
         return xp.take(cells * xp.conj(xp.asarray(of("phase" + number, M))), of("back" + number, M), axis=-1)

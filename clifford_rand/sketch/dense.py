@@ -3,7 +3,7 @@
 import math
 import operator
 from collections.abc import Iterable, Iterator
-from functools import cache, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_fits, check_integer
 from clifford_rand.compiler.decorator import has_compiler
+from clifford_rand.plans.representation import walsh_hadamard
 from clifford_rand.sketch.base import (
     Sketch,
     check_accuracy,
@@ -24,7 +25,6 @@ from clifford_rand.sketch.base import (
 # 50,000 rows of 1536 float32 to 1000 columns, 2 cores: 0.1 s by the kernel. It compiles in 2 s, once per machine and
 # precision, and loads in 0.4 s, once per process; 2^20 padded entries take 4 ms by it and 8 ms by NumPy's products.
 _KERNEL_FROM = 2**20
-_FACTOR = 32  # order of the largest Hadamard factor that is one product: beyond, O(order) an entry beats no stages
 _DENSE_FROM = 64  # rows of X from which few columns come faster by the matrix itself, which is kept: up to 2 MiB
 _DENSE_UP_TO_R = 64
 _DENSE_ENTRIES = 2**18
@@ -173,33 +173,13 @@ class SRHT(Sketch):
                 part = slice(start, start + step)
                 z = np.zeros((len(X[part]), self.n_padded), X.dtype)
                 z[:, into] = X[part] * weight_in
-                out[part] = hadamard(z)[:, outof] * weight_out
+                out[part] = walsh_hadamard(z)[:, outof] * weight_out
             return out
         from clifford_rand.sketch.kernels import hadamard_rows, over_rows  # Numba loads here, not at import
 
         low = _LOW if self.n_padded >= _TURN_FROM else 1
         turned = outof % low * (self.n_padded // low) + outof // low
         return over_rows(hadamard_rows, X, ((into, weight_in), self.n_padded, low, (turned, weight_out)), len(outof))
-
-
-def hadamard(z: NDArray[Any]) -> NDArray[Any]:
-    """Return the rows of ``z`` (n, d') times the Hadamard matrix with entries ±1, d' a power of two."""
-    shape = z.shape
-    left, inner = shape[1], 1
-    while left > 1:
-        order = min(_FACTOR, left)
-        factor = _hadamard_matrix(order).astype(z.dtype)
-        z = z.reshape(-1, order) @ factor if inner == 1 else factor @ z.reshape(-1, order, inner)
-        left, inner = left // order, inner * order
-    return z.reshape(shape)
-
-
-@cache
-def _hadamard_matrix(order: int) -> NDArray[np.float64]:
-    if order == 1:
-        return np.ones((1, 1))
-    half = _hadamard_matrix(order // 2)
-    return np.block([[half, half], [half, -half]])
 
 
 def _next_power(d: int) -> int:
