@@ -41,15 +41,7 @@ DENSE = 2**13  # entries of the table as a matrix (n_a n_b, n_out), most of them
 
 def tensor_plan(metric: Metric, rule: str, a: Keys, b: Keys) -> Any:
     """Return the plan of one product of tensors, made at its first use and kept with the metric."""
-    return getattr(metric.shelf, _plan(metric, rule, a.label, b.label))
-
-
-@constant_of_a_trace
-def _plan(metric: Metric, rule: str, a: str, b: str) -> str:
-    label = f"{rule} {a} {b}"
-    if not hasattr(metric.shelf, label):
-        metric.shelf.put(label, _choose(metric, rule, keys_labelled(a), keys_labelled(b)))
-    return label
+    return getattr(metric.shelf, _shelved(metric, "product", rule, a.label, b.label))
 
 
 def _choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Any:
@@ -235,83 +227,61 @@ class Moves:
         return array * self.constants.of("factors", array) if self.scales else array
 
 
-def map_of(metric: Metric, name: str, keys: Keys) -> Moves:
+def map_of(metric: Metric, name: str, keys: Keys) -> Any:
     """Return the plan of an involution, complement or dual by its name."""
-    moves: Moves = getattr(metric.shelf, _map(metric, name, keys.label))
-    return moves
+    return getattr(metric.shelf, _shelved(metric, "map", name, keys.label))
 
 
-def part_of(metric: Metric, grades: tuple[int, ...], keys: Keys) -> Moves:
+def part_of(metric: Metric, grades: tuple[int, ...], keys: Keys) -> Any:
     """Return the plan of the part of some grades, which ascend."""
-    moves: Moves = getattr(metric.shelf, _part(metric, grades, keys.label))
-    return moves
+    return getattr(metric.shelf, _shelved(metric, "part", grades, keys.label))
 
 
-def placed_on(metric: Metric, source: Keys, target: Keys) -> Moves:
+def placed_on(metric: Metric, source: Keys, target: Keys) -> Any:
     """Return the plan that puts components with keys ``source`` on the keys ``target``, zeros where there are none."""
-    moves: Moves = getattr(metric.shelf, _placed(metric, source.label, target.label))
-    return moves
+    return getattr(metric.shelf, _shelved(metric, "placed", source.label, target.label))
 
 
-def keys_of(metric: Metric, grades: tuple[int, ...]) -> Keys:
+def keys_of(metric: Metric, grades: tuple[int, ...]) -> Any:
     """Return all blades of some grades, which ascend."""
-    keys: Keys = getattr(metric.shelf, _keys(metric, grades))
-    return keys
+    return getattr(metric.shelf, _shelved(metric, "keys", grades))
 
 
-def union_of(metric: Metric, a: Keys, b: Keys) -> Keys:
+def union_of(metric: Metric, a: Keys, b: Keys) -> Any:
     """Return the blades that are in either set."""
-    if a is b:
-        return a
-    together: Keys = getattr(metric.shelf, _union(metric, a.label, b.label))
-    return together
+    return a if a is b else getattr(metric.shelf, _shelved(metric, "union", a.label, b.label))
 
 
 # ---- called when `torch.compile` traces, not traced themselves
 
 
-def _of_plan(plan: LinearPlan, keys: str) -> Moves:
+@constant_of_a_trace
+def _shelved(metric: Metric, kind: str, *arguments: Any) -> str:
+    """Return the label of what is on the shelf of a metric, made at its first use."""
+    label = f"{kind} {' '.join(map(str, arguments))}"
+    return label if hasattr(metric.shelf, label) else metric.shelf.put(label, _MAKERS[kind](metric, *arguments))
+
+
+def _of_plan(plan: LinearPlan, keys: Keys) -> Moves:
     places: Any = plan.places
     if isinstance(places, slice) and (places.step or 1) < 0:  # which the array API has not
-        places = np.arange(keys_labelled(keys).size)[places]
+        places = np.arange(keys.size)[places]
     return Moves(plan.keys, places, plan.factors)
 
 
-def _shelved(metric: Metric, label: str, make: Callable[[], Any]) -> str:
-    """Return the label of what is on the shelf of a metric, made at its first use."""
-    return label if hasattr(metric.shelf, label) else metric.shelf.put(label, make())
+def _placed(source: Keys, target: Keys) -> Moves:
+    check_size(target.size, "Multivector")
+    return Moves(target, np.array([source.find(int(mask)) for mask in target.masks], dtype=np.int64))
 
 
-@constant_of_a_trace
-def _map(metric: Metric, name: str, keys: str) -> str:
-    return _shelved(metric, f"{name} {keys}", lambda: _of_plan(linear_plan(metric, name, keys_labelled(keys)), keys))
-
-
-@constant_of_a_trace
-def _part(metric: Metric, grades: tuple[int, ...], keys: str) -> str:
-    return _shelved(
-        metric, f"part {grades} {keys}", lambda: _of_plan(part_plan(metric, grades, keys_labelled(keys)), keys)
-    )
-
-
-@constant_of_a_trace
-def _placed(metric: Metric, source: str, target: str) -> str:
-    def make() -> Moves:
-        held, keys = keys_labelled(source), keys_labelled(target)
-        check_size(keys.size, "Multivector")
-        return Moves(keys, np.array([held.find(int(mask)) for mask in keys.masks], dtype=np.int64))
-
-    return _shelved(metric, f"{source} on {target}", make)
-
-
-@constant_of_a_trace
-def _keys(metric: Metric, grades: tuple[int, ...]) -> str:
-    return _shelved(metric, f"grades {grades}", lambda: keys_of_grades(metric.d, grades))
-
-
-@constant_of_a_trace
-def _union(metric: Metric, a: str, b: str) -> str:
-    return _shelved(metric, f"{a} or {b}", lambda: union(keys_labelled(a), keys_labelled(b)))
+_MAKERS: dict[str, Callable[..., Any]] = {  # of arguments that `torch.compile` takes for constants: keys by labels
+    "product": lambda metric, rule, a, b: _choose(metric, rule, keys_labelled(a), keys_labelled(b)),
+    "map": lambda metric, name, a: _of_plan(linear_plan(metric, name, keys_labelled(a)), keys_labelled(a)),
+    "part": lambda metric, grades, a: _of_plan(part_plan(metric, grades, keys_labelled(a)), keys_labelled(a)),
+    "placed": lambda metric, a, b: _placed(keys_labelled(a), keys_labelled(b)),
+    "keys": lambda metric, grades: keys_of_grades(metric.d, grades),
+    "union": lambda metric, a, b: union(keys_labelled(a), keys_labelled(b)),
+}
 
 
 # ---- values beside a tensor, and what a trace asks of names
