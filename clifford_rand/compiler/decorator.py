@@ -68,6 +68,13 @@ def inline(module: ModuleType) -> None:
                 function.py_func = function  # type: ignore[attr-defined]
 
 
+def kernel_of(source: str, names: dict[str, Any] | None = None) -> Any:
+    """Return the function ``kernel`` of generated code, whose text is made here, of names made here."""
+    namespace = {} if names is None else names
+    exec(compile(source, "<generated>", "exec"), namespace)
+    return namespace["kernel"]
+
+
 def compile_source(source: str, module: str, **options: Any) -> Any:
     """Return the function ``kernel`` of generated code, compiled under a name that is the digest of the code.
 
@@ -75,8 +82,6 @@ def compile_source(source: str, module: str, **options: Any) -> Any:
     MissingDependencyError without Numba.
     """
     require("numba", purpose="compiled code")
-    namespace: dict[str, Any] = {"__name__": module}
-    exec(compile(source, "<generated>", "exec"), namespace)  # the text is generated here, from names made here
-    kernel = namespace["kernel"]
+    kernel = kernel_of(source, {"__name__": module})
     kernel.__name__ = kernel.__qualname__ = source_name(source)  # of which a process has one
     return compiled(text=source, **options)(kernel)

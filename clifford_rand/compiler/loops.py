@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import cached_property, for_each_slice
-from clifford_rand.compiler.decorator import compile_source, has_compiler
+from clifford_rand.compiler.decorator import compile_source, has_compiler, kernel_of
 from clifford_rand.compiler.folder import is_cached
 from clifford_rand.compiler.graph import ARITHMETIC, Graph, Input, Output, Program, count_operations, needed, signed
 from clifford_rand.compiler.scalar import Trace, TracedScalar
@@ -77,9 +77,7 @@ class LazyLoop:
     @cached_property
     def by_numpy(self) -> Loop:
         """The loop that needs no compiler: NumPy's functions of rows, of some samples at a time."""
-        namespace: dict[str, Any] = {}
-        exec(compile(array_source(self.program, self.title), "<fused>", "exec"), namespace)  # generated, of our names
-        kernel = np.errstate(all="ignore")(namespace["kernel"])  # in samples whose guards fail
+        kernel = np.errstate(all="ignore")(kernel_of(array_source(self.program, self.title)))  # where guards fail
 
         def loop(*arguments: Any) -> int:
             *operands, flags, start, stop = arguments
@@ -139,6 +137,20 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+def run_loop(loop: Loop, arrays: Sequence[Any], samples: int, threads_from: int) -> int:
+    """Return what a loop over all samples returns; on threads from so many on, each with a multiple of 64 samples."""
+    if samples < threads_from:
+        return int(loop(*arrays, 0, samples))
+    failed: list[int] = []
+
+    def work(part: slice) -> None:
+        stop = min(part.stop * SAMPLES_TOGETHER, samples)
+        failed.append(loop(*arrays, part.start * SAMPLES_TOGETHER, stop))
+
+    for_each_slice(work, -(-samples // SAMPLES_TOGETHER), least=threads_from // (2 * SAMPLES_TOGETHER))
+    return max(failed)
+
+
 class TracedRows(NamedTuple):
     """A function of rows of one dtype."""
 
@@ -175,13 +187,8 @@ class RowFunction:
         traced = self._of(dtype)
         loop = traced.loop.at(n)
         out, flags = np.empty((traced.rows, n), dtype), np.empty((1, n if traced.has_conditions else 1), dtype)
-        rows = [read_only(operand) for operand in operands]
-        if n < traced.threads_from:
-            return out, flags, bool(loop(*rows, out, flags, 0, n))
-        failed: list[int] = []
-        least = traced.threads_from // 2
-        for_each_slice(lambda part: failed.append(loop(*rows, out, flags, part.start, part.stop)), n, least=least)
-        return out, flags, any(failed)
+        arrays = [*(read_only(operand) for operand in operands), out, flags]
+        return out, flags, bool(run_loop(loop, arrays, n, traced.threads_from))
 
     def _of(self, dtype: np.dtype) -> TracedRows:
         traced = self._traced.get(dtype)

@@ -16,6 +16,8 @@ DEEPEST = 12  # operations within each other in one line
 PREFETCH_FROM = 20  # rows
 PREFETCH_BYTES = 512  # ahead of the samples that are computed
 CACHE_LINE = 64  # bytes
+_NUMPY = ("import numpy as _np", "from numpy import float32 as _f32")
+_OF_LOOP = ("_flags", "_start", "_stop")
 _SIGNS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "and": "&", "or": "|"}
 
 
@@ -228,6 +230,15 @@ def count_rows(outputs: Sequence[Output]) -> int:
     return sum(len(output.refs) for output in outputs)
 
 
+def _module(title: str, head: Sequence[str], arguments: Sequence[str], lines: Sequence[str]) -> str:
+    kernel = ["", "", f"def kernel({', '.join(arguments)}):", *(f"    {line}" for line in lines)]
+    return "\n".join([f'"""{title}"""', "", *head, *kernel]) + "\n"
+
+
+def _names(kind: str, sources: Sequence[Any]) -> list[str]:
+    return [f"_{kind}{k}" for k in range(len(sources))]
+
+
 def loop_source(program: Program, title: str) -> str:
     """Return a module with the function ``kernel`` that runs over samples, one after the other, for Numba.
 
@@ -235,7 +246,6 @@ def loop_source(program: Program, title: str) -> str:
     failed that is the same for all samples.
     """
     writer = _Writer(program, array=False)
-    arguments = [f"_a{k}" for k in range(len(program.inputs))] + [f"_o{k}" for k in range(len(program.outputs))]
     # once, before the loop: what is the same for all samples
     fixed = writer.reads(batched=False) + writer.lines(fixed=True)
     once = writer.writes(batched=False)
@@ -256,11 +266,9 @@ def loop_source(program: Program, title: str) -> str:
     if body:
         lines += _over_samples(writer, body)
     lines.append("return _bad")
-    head = [f'"""{title}"""', "", "import numpy as _np", "from numpy import float32 as _f32", ""]
     names = ("load", "pow2", "prefetch", "store")
-    head += [f"from clifford_rand.compiler.machine_code import {name} as _{name}" for name in names]
-    head += ["", "", f"def kernel({', '.join([*arguments, '_flags', '_start', '_stop'])}):"]
-    return "\n".join([*head, *(f"    {line}" for line in lines)]) + "\n"
+    head = [*_NUMPY, "", *(f"from clifford_rand.compiler.machine_code import {name} as _{name}" for name in names)]
+    return _module(title, head, [*_names("a", program.inputs), *_names("o", program.outputs), *_OF_LOOP], lines)
 
 
 def _over_samples(writer: "_Writer", body: list[str]) -> list[str]:
@@ -281,25 +289,20 @@ def _over_samples(writer: "_Writer", body: list[str]) -> list[str]:
 def array_source(program: Program, title: str) -> str:
     """Return a module with the function ``kernel`` that takes whole arrays, by NumPy; it returns where guards fail."""
     writer = _Writer(program, array=True)
-    arguments = [f"_a{k}" for k in range(len(program.inputs))] + [f"_o{k}" for k in range(len(program.outputs))]
     lines = writer.reads(batched=False) + writer.lines(fixed=True) + writer.writes(batched=False)
     lines += writer.reads(batched=True) + writer.lines(fixed=False) + writer.writes(batched=True)
     condition = " & ".join(part for part in (writer.guards(True), writer.guards(False)) if part)
     lines.append(f"return _np.logical_not({condition})" if condition else "return False")
-    head = [f'"""{title}"""', "", "import numpy as _np", "from numpy import float32 as _f32", "", ""]
-    head += ["def _pow2(k):", "    return _np.ldexp(k.dtype.type(1), k.astype(_np.int64))", "", ""]
-    head.append(f"def kernel({', '.join(arguments)}):")
+    head = [*_NUMPY, "", "", "def _pow2(k):", "    return _np.ldexp(k.dtype.type(1), k.astype(_np.int64))"]
     constants = [f"{label} = _f32({text})" for text, label in writer.constants.items()]
-    return "\n".join([*head, *(f"    {line}" for line in [*constants, *lines])]) + "\n"
+    return _module(title, head, [*_names("a", program.inputs), *_names("o", program.outputs)], [*constants, *lines])
 
 
 def tensor_source(program: Program, title: str) -> str:
     """Return a module with the function ``kernel`` of arrays (..., components) of any library, namespace first."""
     writer = _Writer(program, array=True, library=True)
-    arguments = [f"_a{k}" for k in range(len(program.inputs))]
-    lines = (
-        writer.reads(batched=True) + writer.reads(batched=False) + writer.lines(fixed=True) + writer.lines(fixed=False)
-    )
+    lines = writer.reads(batched=True) + writer.reads(batched=False)
+    lines += writer.lines(fixed=True) + writer.lines(fixed=False)
     results = []
     for output in program.outputs:
         sources = 0
@@ -309,12 +312,9 @@ def tensor_source(program: Program, title: str) -> str:
         first = f"_a{like}" if program.inputs[like].is_scalar else f"_a{like}[..., 0]"
         results.append(f"_stack(_xp, [{', '.join(writer.name(ref) for ref in output.refs)}], {first})")
     lines.append(f"return [{', '.join(results)}]")
-    head = [f'"""{title}"""', ""]
-    head += [
-        f"from clifford_rand.fusion.tracing import {name} as _{name}" for name in (*ROOTS, "pow2", "stack", "where")
-    ]
-    head += ["", "", f"def kernel({', '.join(['_xp', *arguments])}):"]
-    return "\n".join([*head, *(f"    {line}" for line in lines)]) + "\n"
+    names = (*ROOTS, "pow2", "stack", "where")
+    head = [f"from clifford_rand.fusion.tracing import {name} as _{name}" for name in names]
+    return _module(title, head, ["_xp", *_names("a", program.inputs)], lines)
 
 
 def _guards_first(program: Program, order: list[int]) -> list[int]:
@@ -337,7 +337,6 @@ def python_source(program: Program, title: str) -> str:
     """
     writer = _Writer(program, array=False, python=True)
     writer.order = _guards_first(program, writer.order)
-    arguments = [f"_a{k}" for k in range(len(program.inputs))]
     reads = [f"{', '.join(source.labels)}, = _a{k}" for k, source in enumerate(program.inputs) if source.labels]
     for batched in (True, False):  # which names the inputs
         writer.reads(batched)
@@ -346,5 +345,4 @@ def python_source(program: Program, title: str) -> str:
     lines = [part for line in lines for part in (line, ends.pop(line.split()[0], "")) if part] + [*ends.values()]
     # no -0.0
     rows = [f"[{', '.join(f'{writer.name(ref)} + 0.0' for ref in output.refs)}]" for output in program.outputs]
-    head = [f'"""{title}"""', "", f"def kernel({', '.join(arguments)}):"]
-    return "\n".join([*head, *(f"    {line}" for line in [*reads, *lines, f"return [{', '.join(rows)}]"])]) + "\n"
+    return _module(title, [], _names("a", program.inputs), [*reads, *lines, f"return [{', '.join(rows)}]"])

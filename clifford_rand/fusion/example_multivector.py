@@ -94,7 +94,9 @@ class ExampleMultivector(Multivector):
 
     def sandwich(self, X: Any) -> Any:
         """Return R X R⁻¹; that R is a versor is a guard."""
-        X, n = self.coerce(X), self._scalar_square(EXACT)
+        X, (n, rest) = self.coerce(X), self._square()
+        if not self._is_versor(n, rest, EXACT):
+            raise TraceError("it has R >> X for an R that is not a versor")
         product = self * X * ~self
         return product.on_keys(X.keys) / n
 
@@ -102,12 +104,6 @@ class ExampleMultivector(Multivector):
         """Return the scalar of A ~A, and its other components."""
         square = self * ~self
         return square["1"], square.coefficients[..., square.keys.grade_of > 0]
-
-    def _scalar_square(self, limit: float) -> Any:
-        n, rest = self._square()
-        if not self._is_versor(n, rest, limit):
-            raise TraceError("it has R >> X for an R that is not a versor")
-        return n
 
     def _is_versor(self, n: Any, rest: Any, limit: float) -> Any:
         if len({k % 2 for k in self.grades}) != 1 or (self.algebra.d > SIMPLE and max(self.grades) > 2):

@@ -14,6 +14,7 @@ from clifford_rand._checks import check_choice, check_instance, check_listed, de
 from clifford_rand._threads import cached_property
 from clifford_rand.basis.coefficients import is_tensor
 from clifford_rand.compiler.graph import Operations
+from clifford_rand.compiler.loops import by_coefficients
 from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.fusion.kernel import FusedKernel, replaced_at, samples_at
 from clifford_rand.fusion.tracing import TENSORS, ArrayFunction, Tracing, kind_of
@@ -164,7 +165,7 @@ class FusedFunction:
         self._key(args, kwargs, names, leaves)
         tracing = Tracing(leaves, (*args, *kwargs.values()), self._static, whole=True)
         try:
-            return tracing.array_function(self.function, names, args, kwargs)
+            return ArrayFunction(tracing.traced(self.function, names, args, kwargs))
         except TraceError as error:
             raise fail("function", "array_function", "one that can be traced", describe(str(error))) from None
 
@@ -214,9 +215,10 @@ class FusedFunction:
         kernel: FusedKernel | str
         names = [*self._names, *(f"{self._rest}{i}" for i in range(len(args) - len(self._names)))]
         try:
-            kernel = Tracing(leaves, (*args, *kwargs.values()), self._static).kernel(
-                self.function, names, args, kwargs, self.backend
-            )
+            tracing = Tracing(leaves, (*args, *kwargs.values()), self._static)
+            traced = tracing.traced(self.function, names, args, kwargs)
+            by_linearity = traced._replace(program=by_coefficients(traced.program))
+            kernel = FusedKernel(by_linearity, tracing.many, self.backend)
         except Exception as error:  # whatever the function does that traced values cannot: the plain one will tell
             kernel = str(error) if isinstance(error, TraceError) else f"{type(error).__name__}: {error}"
         if len(self._kernels) >= MOST:

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._threads import cached_property, for_each_slice
+from clifford_rand._threads import cached_property
 from clifford_rand.basis.keys import union
 from clifford_rand.compiler.graph import Operations, Program, count_operations
-from clifford_rand.compiler.loops import LazyLoop, read_only
+from clifford_rand.compiler.loops import SAMPLES_TOGETHER, LazyLoop, read_only, run_loop
 from clifford_rand.compiler.source import array_source
 from clifford_rand.multivector.multivector import Multivector
 
-SAMPLES_TOGETHER = 64  # that are not divided between threads: whole registers and lines of the cache
 THREADS_FROM = 2**20  # cycles for each thread: 0.3 ms, of which eight operations or one number moved take one
 CONTRACTED_FROM = 2**9  # samples of a batch that is compiled at its first call
 
@@ -104,8 +103,8 @@ class FusedKernel:
         self._has_flags = any(program.graph.sources[abs(ref)] & batched for ref in program.guards)
         self.operations: Operations = count_operations(program)
         moved = sum(len(source.labels) for source in program.inputs) + sum(result.size for result in traced.results)
-        self._least = max(1, THREADS_FROM // (sum(self.operations) // 8 + moved) // SAMPLES_TOGETHER)
-        self._threads_from = 2 * self._least * SAMPLES_TOGETHER
+        least = max(1, THREADS_FROM // (sum(self.operations) // 8 + moved) // SAMPLES_TOGETHER)
+        self._threads_from = 2 * least * SAMPLES_TOGETHER
         self._lazy = LazyLoop(program, traced.title, CONTRACTED_FROM)
 
     @cached_property
@@ -138,10 +137,7 @@ class FusedKernel:
         out = [np.empty((size, count) if is_wide else size, dtype) for size, is_wide, dtype in self._outputs]
         flags = np.empty((1, count if self._has_flags else 1), self.program.precision)
         loop = self._lazy.by_numpy if self._by_numpy else self._lazy.at(count)
-        if count < self._threads_from:
-            failed = loop(*arguments, *out, flags, 0, count)
-        else:
-            failed = self._on_threads(loop, (*arguments, *out, flags), count)
+        failed = run_loop(loop, (*arguments, *out, flags), count, self._threads_from)
         if failed > 1:
             return True, None
         result = self._build(
@@ -168,16 +164,6 @@ class FusedKernel:
             for result, rows in zip(self._results, out, strict=True)
         ]
         return False, self._build(parts)
-
-    def _on_threads(self, loop: Any, arrays: tuple[Any, ...], count: int) -> int:
-        failed: list[int] = []
-
-        def work(part: slice) -> None:
-            stop = min(part.stop * SAMPLES_TOGETHER, count)
-            failed.append(loop(*arrays, part.start * SAMPLES_TOGETHER, stop))
-
-        for_each_slice(work, -(-count // SAMPLES_TOGETHER), least=self._least)
-        return max(failed)
 
     def _of_fewer(self, result: Result, rows: NDArray[Any], shape: Shape, shapes: list[Shape]) -> Any:
         """Return a result with the batch axes of the arguments that it comes from, which are not all."""

@@ -13,6 +13,7 @@ import numpy as np
 from clifford_rand._typing import NDArray
 from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import is_tensor, of_one_library
+from clifford_rand.compiler.decorator import kernel_of
 from clifford_rand.compiler.graph import Input, Output, Program
 from clifford_rand.compiler.scalar import PYTHON, TracedScalar
 from clifford_rand.compiler.source import python_source, tensor_source
@@ -86,11 +87,6 @@ def operands_of(args: Sequence[Any], axes: Sequence[int | None]) -> list[Operand
     return operands
 
 
-def components_of(operands: Sequence[Operand]) -> list[Any]:
-    """Return the components of the arguments for one object."""
-    return [operand.array.ravel().tolist() for operand in operands]
-
-
 def path_of(
     function: Callable[..., Any],
     plain: Any,
@@ -112,7 +108,7 @@ def path_of(
     dtypes = {value.dtype for value in args if isinstance(value, Multivector | np.ndarray)}
     single = np.dtype(np.float32) in dtypes and np.dtype(np.float64) not in dtypes
     precision = np.dtype(np.float32 if single else np.float64)
-    values = components_of(operands)
+    values = [operand.array.ravel().tolist() for operand in operands]
     trace = ExampleTrace(precision, values, whole=target != "batch", target=target)
     inputs: list[Input] = []
     stand_ins = list(args)
@@ -133,19 +129,23 @@ def path_of(
     outputs = tuple(Output(refs, True) for refs in structure.refs)
     program = Program(trace.graph, tuple(inputs), outputs, tuple(trace.guards), trace.precision)
     title = getattr(function, "__name__", "function")
-    codes: dict[str, Any] = {"one": _of_numbers, "batch": _of_batches, "tensor": _of_tensors}
-    code = codes.get(target)
-    run = None if code is None else code(program, structure.parts, title, lambda: structure.of_one(text))
+    run: Any = None
+    if target == "one":
+        run = _of_numbers(program, title, structure.of_one(text))
+    elif target == "batch":
+        run = _of_batches(program, structure.parts, title)
+    elif target == "tensor":  # a namespace and arguments to results and, last, the guards' conditions
+        flags = (*program.outputs, Output(program.guards, True))
+        run = kernel_of(tensor_source(program._replace(outputs=flags), title))
     return Path(run, structure.parts, structure.of_many(text), program)
 
 
 # ---- code
 
 
-def _of_numbers(program: Program, parts: list[Result], title: str, of_one: Any) -> Callable[[list[Any]], Any]:
+def _of_numbers(program: Program, title: str, build: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
     """Return the code of a path for Python's numbers."""
-    kernel = _kernel_of(python_source(program, title), {f"_{name}": function for name, function in PYTHON.items()})
-    build = of_one()
+    kernel = kernel_of(python_source(program, title), {f"_{name}": function for name, function in PYTHON.items()})
 
     def run(leaves: list[Any]) -> Any:
         try:
@@ -157,14 +157,7 @@ def _of_numbers(program: Program, parts: list[Result], title: str, of_one: Any) 
     return run
 
 
-def _of_tensors(program: Program, parts: list[Result], title: str, of_one: Any) -> Callable[..., Any]:
-    """Return the code for tensors: a namespace and arguments to results and, last, the guards' conditions."""
-    flags = (*program.outputs, Output(program.guards, True))
-    kernel: Callable[..., Any] = _kernel_of(tensor_source(program._replace(outputs=flags), title), {})
-    return kernel
-
-
-def _of_batches(program: Program, parts: list[Result], title: str, of_one: Any) -> FusedKernel:
+def _of_batches(program: Program, parts: list[Result], title: str) -> FusedKernel:
     """Return the loop over a batch, compiled when it is first called."""
     every = sum(1 << k for k, source in enumerate(program.inputs) if source.batched)
     wide = [part._replace(shape_from=every, dtype=program.precision) for part in parts]
@@ -173,11 +166,6 @@ def _of_batches(program: Program, parts: list[Result], title: str, of_one: Any) 
     if sum(kernel.operations) > MOST_OPERATIONS:
         raise NotSpecializedError
     return kernel
-
-
-def _kernel_of(source: str, names: dict[str, Any]) -> Any:
-    exec(compile(source, "<specialized>", "exec"), names)  # generated here, from names made here
-    return names["kernel"]
 
 
 # ---- how the parts of a result make it

@@ -132,48 +132,33 @@ def _sign(x: Any) -> Any:
     return _where(x < 0, -1.0, _where(x > 0, 1.0, 0.0))
 
 
-def _artanh(x: Any) -> Any:
-    return np.log((1 + x) / (1 - x)) * 0.5
-
-
-def _log2(x: Any) -> Any:
-    return np.log(x) * (1 / math.log(2)) if isinstance(x, TracedScalar) else math.log2(x)
-
-
-def _exp2(x: Any) -> Any:
-    return x.call("pow2") if isinstance(x, TracedScalar) else 2.0**x
-
-
 def _rint(x: Any) -> Any:
     if not isinstance(x, TracedScalar):
         return float(round(x))
     return x if x.trace.is_differentiable else x.call("rint")  # type: ignore[attr-defined]
 
 
-def _and(a: Any, b: Any) -> Any:
-    if not isinstance(a, TracedScalar) or not isinstance(b, TracedScalar):
+def _logical(is_and: bool) -> Callable[..., Any]:
+    def both(a: Any, b: Any) -> Any:
+        if isinstance(a, TracedScalar) and isinstance(b, TracedScalar):
+            return a & b if is_and else a | b
         number, other = (b, a) if isinstance(a, TracedScalar) else (a, b)
-        return other if number else False
-    return a & b
+        return other if bool(number) == is_and else not is_and
+
+    return both
 
 
-def _or(a: Any, b: Any) -> Any:
-    if not isinstance(a, TracedScalar) or not isinstance(b, TracedScalar):
-        number, other = (b, a) if isinstance(a, TracedScalar) else (a, b)
-        return True if number else other
-    return a | b
-
-
+_and, _or = _logical(True), _logical(False)
 _LOGICAL = {"logical_and": _and, "logical_or": _or, "bitwise_and": _and, "bitwise_or": _or}
 _ELEMENTS: dict[str, Callable[..., Any]] = {
     "maximum": _largest,
     "minimum": _smallest,
     "sign": _sign,
-    "arctanh": _artanh,
+    "arctanh": lambda x: np.log((1 + x) / (1 - x)) * 0.5,
     "isfinite": lambda x: bool(abs(x) <= _FINITE),
     "isnan": lambda x: not isinstance(x, TracedScalar) and x != x,
-    "log2": _log2,
-    "exp2": _exp2,
+    "log2": lambda x: np.log(x) * (1 / math.log(2)) if isinstance(x, TracedScalar) else math.log2(x),
+    "exp2": lambda x: x.call("pow2") if isinstance(x, TracedScalar) else 2.0**x,
     "rint": _rint,
     "invert": _not,
     "logical_not": _not,

@@ -8,11 +8,11 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
+from clifford_rand.compiler.decorator import kernel_of
 from clifford_rand.compiler.graph import Input, Output, Program
-from clifford_rand.compiler.loops import by_coefficients
 from clifford_rand.compiler.scalar import COMPLEX, Trace, TracedScalar, TraceError
 from clifford_rand.compiler.source import tensor_source
-from clifford_rand.fusion.kernel import FusedKernel, Result, Traced, of_fields
+from clifford_rand.fusion.kernel import Result, Traced, of_fields
 from clifford_rand.fusion.multivector import TracedMultivector, lift_constant, trace_input
 from clifford_rand.multivector.multivector import Multivector
 
@@ -40,9 +40,7 @@ class ArrayFunction:
             raise TraceError("an argument is complex")
         self.source, self.keys = tensor_source(program, traced.title), [result.keys for result in results]
         self._build, self._scalar = traced.build, [result.keys is None for result in results]
-        namespace: dict[str, Any] = {}
-        exec(compile(self.source, "<fused>", "exec"), namespace)  # generated here, from names made here
-        self._function = namespace["kernel"]
+        self._function = kernel_of(self.source)
 
     def __call__(self, *arrays: Any) -> Any:
         """Return the coefficients of the results."""
@@ -163,10 +161,7 @@ def _is_scalar(value: Any) -> bool:
 class Tracing:
     """One function traced for ``values``, arguments of one kind; ``leaves`` are their arrays and numbers.
 
-    Raises
-    ------
-    TraceError
-        Where the function does what cannot be traced; it may raise anything else as well.
+    It raises `TraceError` where the function does what cannot be traced, and may raise anything else as well.
     """
 
     def __init__(
@@ -179,22 +174,10 @@ class Tracing:
         self._dtypes: list[np.dtype] = []
         self._labels = {"abs", "range"}  # what the code calls; all its other names begin with an underscore
 
-    def kernel(
-        self, function: Callable[..., Any], names: list[str], args: Sequence[Any], kwargs: dict[str, Any], backend: str
-    ) -> FusedKernel:
-        """Return the compiled function; ``names`` are those of ``args``."""
-        traced = self._traced(function, names, args, kwargs)
-        return FusedKernel(traced._replace(program=by_coefficients(traced.program)), self.many, backend)
-
-    def array_function(
-        self, function: Callable[..., Any], names: list[str], args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> ArrayFunction:
-        """Return the function of arrays of any library."""
-        return ArrayFunction(self._traced(function, names, args, kwargs))
-
-    def _traced(
+    def traced(
         self, function: Callable[..., Any], names: list[str], args: Sequence[Any], kwargs: dict[str, Any]
     ) -> Traced:
+        """Return the program of a function, and what it returns; ``names`` are those of ``args``."""
         pairs = list(zip(names, args, strict=True))
         traced = [self._input(value, name) for name, value in pairs]
         named = {name: self._input(value, name) for name, value in kwargs.items()}

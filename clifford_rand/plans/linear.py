@@ -30,7 +30,7 @@ from clifford_rand.basis.rules import as_masks, is_odd_swap, reverse_is_negative
 from clifford_rand.basis.table import ProductTable, product_table
 from clifford_rand.compiler.loops import RowFunction, Rows, Table, table_rows, total
 from clifford_rand.compiler.scalar import Trace, TracedScalar
-from clifford_rand.plans.cost_model import keep
+from clifford_rand.plans.cost_model import keep, made_once
 
 LONG = 128  # samples from which a component by itself is worth a call of NumPy
 ALWAYS = 5  # dimensions up to which R ~R a number is all that R, even or odd, needs to be a versor
@@ -287,13 +287,12 @@ def _dense(rows: Table, n_left: int, n_right: int) -> NDArray[np.float64]:
 
 def sandwich_plan(metric: Metric, r: Keys, x: Keys) -> SandwichPlan | None:
     """Return the plan of R X R⁻¹, or None where there is none for such keys."""
-    key = ("sandwich", r, x)
-    if key in metric.plans:
-        plan: SandwichPlan | None = metric.plans[key]
-        return plan
+    plan: SandwichPlan | None = made_once(metric, ("sandwich", r, x), _sandwich, metric, r, x)
+    return plan
+
+
+def _sandwich(metric: Metric, r: Keys, x: Keys) -> SandwichPlan | None:
     parity = {k % 2 for k in r.grades}
     served = metric.is_unit and metric.d <= ALWAYS and len(parity) == 1 and r.size and x.complete and x.size
     plan = SandwichPlan(metric, r, x) if served else None
-    if plan is not None and not plan.invertible:
-        plan = None
-    return keep(metric, key, plan)
+    return None if plan is None or not plan.invertible else plan
