@@ -31,13 +31,7 @@ _PRODUCT_BLOCK = 512  # mantissas in [1/2, 1) whose product stays above 2^-1022
 
 
 class ScaledVectors(NamedTuple):
-    """m vectors ``vector[b] * 2**exponent[b]``; a zero vector stands for rank-deficient rows.
-
-    Attributes
-    ----------
-    vector : (m, d) float array of moderate size
-    exponent : (m,) int64 array
-    """
+    """m vectors ``vector[b] * 2**exponent[b]``, (m, d); a zero vector stands for rank-deficient rows."""
 
     vector: NDArray[Any]
     exponent: NDArray[np.int64]

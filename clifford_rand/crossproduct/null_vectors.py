@@ -84,15 +84,7 @@ def null_vectors(
 
     With Aᵀ = P L U for the (d-1, d) rows A: ×(A) = (-1)^{d-1} det(P) det(U) P z, where Lᵀ z = 0 and z_d = 1;
     the sign comes from det[x, A] having x first. ``vector[b]`` is 0 where a pivot is at most ``rtol`` times the
-    peak of its row.
-
-    Parameters
-    ----------
-    X : (n, d) float array, C order
-    index : (m, d-1) int64 array
-    rtol : float
-    vector : (m, d) array of X's dtype, output
-    exponent : (m,) int64 array, output
+    peak of its row. X (n, d) is in C order, ``index`` (m, d-1); ``vector`` (m, d) is of its dtype.
     """
     m, rows = index.shape
     work = np.empty((rows, rows + 1), X.dtype)
@@ -122,15 +114,8 @@ def pair_crosses(
     """Write the cross products of pairs of rows, and return whether every row is of ordinary size.
 
     Neither more than ``most`` in sum nor less than ``least`` at its peak, or 0; NaN is not ordinary. Where the peak of
-    a product is at most ``rtol`` times those of both rows, the product is 0.
-
-    Parameters
-    ----------
-    X : (n, 3) float array, C order
-    index : (m, 2) int64 array, or empty: rows 2 (first + b) and the next
-    first : int
-    rtol, least, most : float
-    vector : (m, 3) array of X's dtype, output
+    a product is at most ``rtol`` times those of both rows, the product is 0. X (n, 3) is in C order; ``index`` is
+    (m, 2), or empty for the rows 2 (first + b) and the next; ``vector`` (m, 3) of X's dtype.
     """
     indexed = index.shape[0] > 0
     limit = X.dtype.type(rtol)

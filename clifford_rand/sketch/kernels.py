@@ -63,20 +63,9 @@ def sparse_rows(
     """Write ``out[b, i] = scale · Σ sign[e] X[b, place[e]]`` over the entries e of row i, from the first block on.
 
     Thirty-two rows of X at a time are transposed, a block of columns of it into the second-level cache, so that an
-    entry of the matrix is one multiplication of registers: it is read once for 32 numbers.
-
-    Parameters
-    ----------
-    X : (n, d) float array, C order
-    starts : (blocks · width + 1,) int64 array
-        Where the entries of row i in block k begin, at k · width + i.
-    place : uint32 array
-        The column of each entry, counted from its block's first.
-    sign : array of X's dtype
-    block : int
-        Columns of a block.
-    scale : float
-    out : (n, width) array of X's dtype, output
+    entry of the matrix is one multiplication of registers: it is read once for 32 numbers. The entries of row i in
+    block k, of ``block`` columns, begin at ``starts[k · width + i]``, and ``place`` counts from its first column. X
+    (n, d) is in C order, ``sign`` and ``out`` (n, width) are of its dtype.
     """
     n, d = X.shape
     width = out.shape[1]
@@ -125,17 +114,8 @@ def sparse_columns(
 ) -> None:
     """Write ``out[i, c] = scale · Σ sign[e] x[place[e], c]`` over the entries e of row i, for some ``columns`` c.
 
-    Some hundred columns at a time: of every row of x so much as stays in the second-level cache.
-
-    Parameters
-    ----------
-    x : (d, k) float array, C order
-    matrix : (width + 1,) int64, uint32 array, array of x's dtype
-        ``starts``, ``place`` and ``sign``.
-    scale : float
-    columns : int, int
-        The first, and the one after the last.
-    out : (width, k) array of x's dtype, output
+    Some hundred columns at a time: of every row of x so much as stays in the second-level cache. The matrix is (starts,
+    place, sign), in one block, and ``columns`` are the first and the stop; x (d, k) and ``out`` (width, k) in C order.
     """
     starts, place, sign = matrix
     first, last = columns
@@ -204,18 +184,8 @@ def hadamard_rows(
 
     H is the Hadamard matrix of order ``size`` with entries ±1, H[i, j] = (-1)^{popcount(i & j)}. Strides below ``low``
     would leave the vector unit idle; after the others the row is transposed from (size/low, low) to (low, size/low),
-    which makes them the longest. ``outof`` names places of that transposed row.
-
-    Parameters
-    ----------
-    X : (n, m) float array, C order
-    scatter : (m,) int64 array, distinct places below ``size``; (m,) array of X's dtype
-        ``into`` and ``weight_in``.
-    size : int, a power of two
-    low : int, 1 (no transposition) or a power of two up to size
-    gather : (p,) int64 array; (p,) array of X's dtype
-        ``outof`` and ``weight_out``.
-    out : (n, p) array of X's dtype, output
+    which makes them the longest; 1 is for no transposition. ``scatter`` is (into, weight_in), distinct places, and
+    ``gather`` (outof, weight_out), places of that transposed row. X (n, m) is in C order, ``out`` (n, p) of its dtype.
     """
     into, weight_in = scatter
     outof, weight_out = gather
