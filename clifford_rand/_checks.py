@@ -290,10 +290,11 @@ def check_bool(value: object, name: str, owner: str) -> bool:
 def check_shape(value: object, name: str, owner: str) -> tuple[int, ...]:
     """Return a shape: an integer ≥ 0, or a tuple or list of them."""
     listed = value if isinstance(value, tuple | list) else (value,)
-    shape = tuple(check_integer(size, name, owner, low=0, high=_LARGEST_AXIS) for size in listed)
-    if len(shape) > _MOST_AXES:
-        raise fail(name, owner, f"of at most {_MOST_AXES} axes", describe(f"{len(shape)} axes"))
-    return shape
+    if not all(is_whole(size) and 0 <= size <= _LARGEST_AXIS for size in listed):
+        raise fail(name, owner, "an integer from 0 to 2^62 or a tuple of them", value)
+    if len(listed) > _MOST_AXES:
+        raise fail(name, owner, f"of at most {_MOST_AXES} axes", describe(f"{len(listed)} axes"))
+    return tuple(map(int, listed))
 
 
 def check_dtype(value: Any, name: str, owner: str, kinds: str = "biufcO") -> np.dtype[Any]:

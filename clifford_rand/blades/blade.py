@@ -2,6 +2,8 @@
 
 import inspect
 import math
+from functools import reduce
+from operator import xor
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -15,10 +17,8 @@ from clifford_rand._checks import (
     check_shape,
     describe,
     fail,
-    is_whole,
 )
 from clifford_rand._threads import stacked
-from clifford_rand._typing import Array
 from clifford_rand.basis.keys import LARGEST, keys_of_grades
 from clifford_rand.blades.relations import Relations
 from clifford_rand.blades.rows import LN2, relative
@@ -162,16 +162,18 @@ class Blade(Relations):
         rest = np.where(self.is_zero(), 0.0, sign * np.exp(np.where(sign == 0, 0.0, log - n * LN2)))
         if not self._log_scale.any():  # only powers of two were taken out: integers stay exact
             rest = np.where(self.is_zero(), 0.0, sign)
-        components = _wedge(self.algebra, rows) * rest[..., None]
+        keys = keys_of_grades(d, (k,))
+        vectors = (self.algebra.vector(rows[..., i, :]) for i in range(k))
+        wedge = reduce(xor, vectors, self.algebra.scalar(rest)).on_keys(keys)
         exponent = np.clip(n, -(1 << 14), 1 << 14).astype(np.int32)
         with np.errstate(over="ignore", under="ignore"):
-            values = np.ldexp(components, exponent[..., None]).astype(self.dtype)
+            values = np.ldexp(wedge.coefficients, exponent[..., None]).astype(self.dtype)
         if not np.isfinite(values).all():
             received = describe(f"log-volume {float(np.max(self.log_volume())):.4g}")
             raise fail(
                 "blade", "to_multivector", f"of components that fit into {self.dtype}", received, "Scale it first."
             )
-        return self.algebra.new(keys_of_grades(d, (k,)), values)
+        return self.algebra.new(keys, values)
 
     @classmethod
     def from_multivector(cls, A: Any, /, *, rtol: float = 1e-9) -> Self:
@@ -222,17 +224,6 @@ class Blade(Relations):
 for _name, _method in inspect.getmembers(Blade, inspect.isfunction):
     if not _name.startswith("_"):
         setattr(Blade, _name, stacked(_method))  # a batch of blades is a stack of matrices
-
-
-def _wedge(algebra: Any, rows: Array) -> Array:
-    """Return the components (..., C(d, k)) of the wedge of rows (..., k, d)."""
-    k, d = rows.shape[-2:]
-    if k == 0:
-        return np.ones((*rows.shape[:-2], 1))
-    total = algebra.vector(rows[..., 0, :])
-    for i in range(1, k):
-        total = total.wedge(algebra.vector(rows[..., i, :]))
-    return np.asarray(total.on_keys(keys_of_grades(d, (k,))).coefficients)
 
 
 def _power(count: int) -> str:
@@ -289,7 +280,7 @@ def haar_blade(
     owner = "haar_blade"
     d = check_integer(d, "d", owner)
     k = check_integer(k, "k", owner, low=0, high=d, hint="A k-blade of R^d has at most d factors.")
-    return Blade(_frames(_batch(shape, owner), k, d, as_generator(rng, owner), owner))
+    return Blade(_frames(check_shape(shape, "shape", owner), k, d, as_generator(rng, owner), owner))
 
 
 def random_rotation(
@@ -325,17 +316,9 @@ def random_rotation(
     """
     owner = "random_rotation"
     d = check_integer(d, "d", owner)
-    Q = _frames(_batch(shape, owner), d, d, as_generator(rng, owner), owner)
+    Q = _frames(check_shape(shape, "shape", owner), d, d, as_generator(rng, owner), owner)
     Q[..., -1, :] *= stacked(np.linalg.slogdet)(Q)[0][..., None]
     return Q
-
-
-def _batch(shape: Any, owner: str) -> tuple[int, ...]:
-    """Return ``shape`` as a tuple of integers ≥ 0."""
-    axes = shape if isinstance(shape, tuple | list) else (shape,)
-    if not all(is_whole(n) and n >= 0 for n in axes):
-        raise fail("shape", owner, "an integer ≥ 0 or a tuple of them", shape)
-    return check_shape(shape, "shape", owner)
 
 
 def _frames(shape: tuple[int, ...], k: int, d: int, rng: np.random.Generator, owner: str) -> NDArray[np.float64]:

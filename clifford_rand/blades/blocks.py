@@ -5,7 +5,8 @@ What is computed from them are matrices of k × k numbers: Gram matrices, triang
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,23 +27,12 @@ Columns = slice | NDArray[np.int64]
 
 
 class Rows(ABC):
-    """k rows of d numbers.
-
-    Attributes
-    ----------
-    shape : (k, d)
-    dtype : numpy.dtype
-        float32 or float64, of what the rows are made of.
-    active : ndarray of int64 or None
-        The columns that may hold something other than 0, ascending; None for all.
-    height : int
-        Rows that are held at a time to make these.
-    """
+    """k rows of d numbers."""
 
     shape: tuple[int, int]
-    dtype: np.dtype[Any]
-    active: NDArray[np.int64] | None = None
-    height: int
+    dtype: np.dtype[Any]  # float32 or float64, of what the rows are made of
+    active: NDArray[np.int64] | None = None  # the columns that may hold something other than 0, ascending; None for all
+    height: int  # rows that are held at a time to make these
 
     @abstractmethod
     def take(self, columns: Columns) -> Array:
@@ -125,44 +115,29 @@ class Stacked(Rows):
         return np.concatenate([part.take(columns) for part in self.parts])
 
 
-class Combined(Rows):
-    """W times rows: combinations of them."""
+class Mapped(Rows):
+    """The rows f(R) for a linear map f of a source's rows R."""
 
-    def __init__(self, weights: Array, source: Rows) -> None:
-        self.weights, self.source = weights, source
-        self.shape, self.dtype, self.active = (len(weights), source.shape[1]), source.dtype, source.active
-        self.height = len(weights) + source.height
+    def __init__(self, function: Callable[[Array], Array], source: Rows, count: int) -> None:
+        self.function, self.source = function, source
+        self.shape, self.dtype, self.active = (count, source.shape[1]), source.dtype, source.active
+        self.height = count + source.height
 
     def take(self, columns: Columns) -> Array:  # noqa: D102  # see `Rows`
-        return self.weights @ self.source.take(columns)
+        return np.asarray(self.function(self.source.take(columns)))
 
 
-class Solved(Rows):
-    """T⁻¹ times rows, T lower triangular: each block by substitution, so that T times it is the rows again to rounding.
+def combined(weights: Array, source: Rows) -> Mapped:
+    """Return W times rows: combinations of them."""
+    return Mapped(partial(np.matmul, weights), source, len(weights))
+
+
+def solved(triangle: Array, source: Rows) -> Mapped:
+    """Return T⁻¹ times rows, T lower triangular: by substitution, so that T times it is the rows again to rounding.
 
     The product with an inverse is not: of rows that nearly depend it misses the others by eps times their condition.
     """
-
-    def __init__(self, triangle: Array, source: Rows) -> None:
-        self.triangle, self.source = triangle, source
-        self.shape, self.dtype, self.active = source.shape, source.dtype, source.active
-        self.height = len(triangle) + source.height
-
-    def take(self, columns: Columns) -> Array:  # noqa: D102  # see `Rows`
-        rows = self.source.take(columns)
-        return np.asarray(solve_triangular(self.triangle, rows, lower=True, check_finite=False))
-
-
-class Permuted(Rows):
-    """Rows of a source in another order, each times a factor."""
-
-    def __init__(self, source: Rows, order: NDArray[np.int64], factor: Array) -> None:
-        self.source, self.order, self.factor = source, order, factor
-        self.shape, self.dtype, self.active = (len(order), source.shape[1]), source.dtype, source.active
-        self.height = len(order) + source.height
-
-    def take(self, columns: Columns) -> Array:  # noqa: D102  # see `Rows`
-        return self.factor[:, None] * self.source.take(columns)[self.order]
+    return Mapped(partial(solve_triangular, triangle, lower=True, check_finite=False), source, len(triangle))
 
 
 class Sum(Rows):

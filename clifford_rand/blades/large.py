@@ -9,7 +9,7 @@ import numpy as np
 from clifford_rand._checks import check_choice, check_tolerance, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
-from clifford_rand.blades.blocks import Combined, Rows, Sparse, Stacked, Sum, blocks, moderate, rows_of, written
+from clifford_rand.blades.blocks import Rows, Sparse, Stacked, Sum, blocks, combined, moderate, rows_of, written
 from clifford_rand.blades.determinant import log_volume
 from clifford_rand.blades.rows import log_det_triangular, relative
 from clifford_rand.blades.subspace import DISTANCES, FactoredRows, exp_of_rows, log_of_rows
@@ -295,7 +295,7 @@ class LargeBlade:
         P, Q = self._subspaces(b, "intersection")
         turn, sine = P.sines(Q)
         rows, inverse = P.frame
-        return self._of(Combined(turn.T[sine <= self._limit(b, rtol, "intersection")] @ inverse, rows))
+        return self._of(combined(turn.T[sine <= self._limit(b, rtol, "intersection")] @ inverse, rows))
 
     def contains(self, x: Any, /, *, rtol: float = 1e-9) -> Any:
         """Tell whether vectors (n, d), or the subspace of a blade, lie in this one, as `Blade.contains`.
@@ -352,7 +352,7 @@ class LargeBlade:
         factored = self._subspace("projection_of")
         rows, inverse = factored.frame
         weights = factored.coordinates(self._vectors(X, "projection_of")) @ inverse
-        return written(Combined(weights, rows), out, "projection_of")
+        return written(combined(weights, rows), out, "projection_of")
 
     def rejection_of(self, X: ArrayLike | Any, /, *, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the parts (n, d) of vectors (n, d) orthogonal to the subspace; see `projection_of`.
@@ -386,7 +386,7 @@ class LargeBlade:
         (True, True)
         """
         rows, inverse = self._subspace("orthonormal_basis").frame
-        return written(Combined(inverse, rows), out, "orthonormal_basis")
+        return written(combined(inverse, rows), out, "orthonormal_basis")
 
     def to_blade(self) -> Blade:
         """Return the `Blade` of the same rows, all of them in memory.

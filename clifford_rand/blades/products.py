@@ -84,7 +84,7 @@ class Products(Storage):
         >>> float(sign), round(float(log) / np.log(10))
         (1.0, 1000)
         """
-        (A, sign_a, log_a), (B, sign_b, log_b) = self._rows, self._checked_rows(b, "inner")
+        (A, sign_a, log_a), (B, sign_b, log_b) = self._rows, self._checked(b, "inner")._rows
         shape = np.broadcast_shapes(self.shape, b.shape)
         if self.grade != b.grade:
             return np.zeros(shape)[()], np.full(shape, -np.inf)[()]
@@ -185,9 +185,7 @@ class Products(Storage):
 
         For two blades of one subspace this is their relative orientation.
         """
-        P, Q = self._frame, self._checked_frame(b, "same_orientation")
-        if b.grade != self.grade:
-            raise fail("b", "same_orientation", f"of grade {self.grade}", describe(f"a blade of grade {b.grade}"))
+        P, Q = self._frame, self._checked_grade(b, "same_orientation")._frame
         sign = np.linalg.slogdet(P.basis @ Q.basis.swapaxes(-1, -2))[0]
         return truth(sign * P.sign * Q.sign > 0)
 
@@ -208,16 +206,16 @@ class Products(Storage):
         >>> bool(abs(A.star().to_multivector().values - cr.cross(A.factors)).max() < 1e-12)
         True
         """
-        d, k, metric = self.d, self.grade, self.algebra.form
-        check_size(math.prod(self.shape) * (d - k) * d, "star", "the array of the complement's vectors")
+        metric = self.algebra.form
         if metric.is_unit and not is_degenerate(metric):
-            rows, sign, log = self._rows
-            C, sign_c, log_c = complement(rows, self._zero_rtol)
-            if not is_euclidean(metric):  # the metric is orthogonal: it maps the complement of a_i to that of G a_i
-                C = C * np.asarray(metric.diagonal)
-                sign_c = sign_c * log_det_metric(metric)[0]
-            return self._make(C, sign * sign_c, log + np.where(sign_c == 0, 0.0, log_c))
-        frame = self._frame
+            blade = self._complement("star")
+            if is_euclidean(metric):
+                return blade
+            # the metric is orthogonal: it maps the complement of a_i to that of G a_i
+            det = log_det_metric(metric)[0]
+            return self._make(blade.factors * np.asarray(metric.diagonal), blade.sign * det, blade.log_scale)
+        self._check_complement("star")
+        k, frame = self.grade, self._frame
         lower, exponent = lowered(metric, frame.basis)
         rtol = default_rtol(k, self.dtype) if is_degenerate(metric) else 0.0
         C, sign, log = complement(lower, rtol, scaled=True)
@@ -256,12 +254,17 @@ class Products(Storage):
 
     def left_complement(self) -> Self:
         """Return the Euclidean star in coordinates, in any metric: linear, LC(X) ∧ X = I on basis blades."""
-        check_size(
-            math.prod(self.shape) * (self.d - self.grade) * self.d, "left_complement", "the array of the vectors"
-        )
+        return self._complement("left_complement")
+
+    def _complement(self, owner: str) -> Self:
+        self._check_complement(owner)
         rows, sign, log = self._rows
         C, sign_c, log_c = complement(rows, self._zero_rtol)
         return self._make(C, sign * sign_c, log + np.where(sign_c == 0, 0.0, log_c))
+
+    def _check_complement(self, owner: str) -> None:
+        numbers = math.prod(self.shape) * (self.d - self.grade) * self.d
+        check_size(numbers, owner, "the array of the complement's vectors")
 
     def right_complement(self) -> Self:
         """Return the inverse of `left_complement`, the linear map with X ∧ RC(X) = I on basis blades; in any metric."""

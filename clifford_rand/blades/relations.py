@@ -9,9 +9,9 @@ from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades import subspace
 from clifford_rand.blades.determinant import is_euclidean, lowered
 from clifford_rand.blades.products import Products
-from clifford_rand.blades.rows import Frame, broadcast, check_rows, default_rtol, frame_of, relative, scaled_rows
+from clifford_rand.blades.rows import Frame, broadcast, check_rows, default_rtol, frame_of, relative
 from clifford_rand.blades.storage import Storage, truth
-from clifford_rand.crossproduct.factor import row_peaks, unit_scaled
+from clifford_rand.crossproduct.factor import unit_scaled
 from clifford_rand.geometry.subspaces import outside
 
 
@@ -38,10 +38,10 @@ class Relations(Products):
             P, Q, dtype = self._frames(x, "contains", "x")
             return truth((subspace.sines(P.basis, Q.basis) <= relative(dtype, rtol)).all(axis=-1))
         array = check_rows(x, self.d, "x", "contains")
-        rows = scaled_rows(array[..., None, :], row_peaks(array)[..., None])[0]
-        rest = np.linalg.norm(outside(rows, self._frame.basis)[..., 0, :], axis=-1)
+        rows = unit_scaled(array.astype(np.float64))[0]
+        rest = np.linalg.norm(outside(rows[..., None, :], self._frame.basis)[..., 0, :], axis=-1)
         limit = relative(np.result_type(self.factors, array), rtol)
-        return truth(rest <= limit * np.linalg.norm(rows[..., 0, :], axis=-1))
+        return truth(rest <= limit * np.linalg.norm(rows, axis=-1))
 
     def span(self, b: Any, /, *, rtol: float = 1e-9) -> Self:
         """Return the blade of the sum of two subspaces; no metric is used.
@@ -140,13 +140,8 @@ class Relations(Products):
         (0.785398, 0.707107)
         """
         check_choice(kind, "kind", "distance", tuple(subspace.DISTANCES))
-        P, Q, dtype = self._frames_of_one_grade(b, "distance")
+        P, Q, dtype = self._frames(self._checked_grade(b, "distance"), "distance")
         return subspace.DISTANCES[kind](subspace.principal_angles(P.basis, Q.basis)).astype(dtype)[()]
-
-    def _frames_of_one_grade(self, other: Any, owner: str) -> tuple[Frame, Frame, np.dtype]:
-        if self._checked(other, owner).grade != self.grade:
-            raise fail("b", owner, f"of grade {self.grade}", describe(f"a blade of grade {other.grade}"))
-        return self._frames(other, owner)
 
     def log(self, b: Any, /) -> NDArray[Any]:
         r"""Return the tangent of the shortest geodesic from this subspace to ``b``, in coordinates.
@@ -178,7 +173,7 @@ class Relations(Products):
         >>> np.abs(A.log(B)).round(6)
         array([[0.      , 1.570796, 0.      ]])
         """
-        P, Q, dtype = self._frames_of_one_grade(b, "log")
+        P, Q, dtype = self._frames(self._checked_grade(b, "log"), "log")
         A, B = subspace.log_weights(P.basis @ Q.basis.swapaxes(-1, -2))
         return outside(A @ Q.basis - B @ P.basis, P.basis).astype(dtype)
 
@@ -247,7 +242,7 @@ class Relations(Products):
         >>> A.isclose(cr.Blade([[1.0, 1.0, 0], [0, 1.0, 0]])), A.isclose(cr.Blade([[0, 1.0, 0], [1.0, 0, 0]]))
         (True, False)
         """
-        P, Q = self._frame, self._checked_frame(b, "isclose")
+        P, Q = self._frame, self._checked(b, "isclose")._frame
         zeros = (P.sign == 0) & (Q.sign == 0)
         if self.grade != b.grade:
             return truth(zeros | np.zeros(np.broadcast_shapes(self.shape, b.shape), dtype=bool))
@@ -340,8 +335,7 @@ class Relations(Products):
     def _coefficients(self, rows: Array, owner: str, rtol: float | None) -> Array:
         """Return W with W Q the projections of ``rows`` (..., n, d) on the span of the blade's orthonormal Q."""
         self._check_subspace(owner)
-        if rtol is not None:
-            check_tolerance(rtol, 0.0, owner)
+        check_tolerance(rtol, 0.0, owner)
         Q, metric = self._frame.basis, self.algebra.form
         if is_euclidean(metric):
             return np.asarray(rows @ Q.swapaxes(-1, -2))
@@ -353,12 +347,9 @@ class Relations(Products):
 
     def _rejected(self, rows: Array, owner: str, rtol: float | None) -> Array:
         Q = self._frame.basis
-        if is_euclidean(self.algebra.form):
-            self._check_subspace(owner)
-            if rtol is not None:
-                check_tolerance(rtol, 0.0, owner)
-            return outside(rows, Q)
-        return np.asarray(rows - self._coefficients(rows, owner, rtol) @ Q)
+        rest = rows - self._coefficients(rows, owner, rtol) @ Q
+        # once more, for what rounding of the first left inside
+        return np.asarray(rest - (rest @ Q.swapaxes(-1, -2)) @ Q if is_euclidean(self.algebra.form) else rest)
 
     def _moved(self, X: ArrayLike, owner: str, rtol: float | None, *, reject: bool) -> NDArray[Any]:
         """Return the projections (or rejections) of vectors (..., d); leading axes broadcast with the batch."""

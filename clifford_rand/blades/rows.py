@@ -9,7 +9,6 @@ from clifford_rand._checks import as_real, check_tolerance, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
 
 LN2 = float(np.log(2.0))
-_TAME = 16  # rows of peak 2^-16 to 2^16 need no scale: their products are far from the ends of float64
 ORDINARY = 2.0**-32, 2.0**32  # squared lengths of rows that need none
 LARGEST_SQUARE = ORDINARY[1]
 # Rows of unit length that depend on each other up to rounding leave a smallest singular value of some eps. Measured for
@@ -27,15 +26,9 @@ _STACKED_UP_TO = 32  # dimension up to which one call factors a batch; of a larg
 
 
 class Frame(NamedTuple):
-    """f1∧…∧fk = sign · exp(log_volume) · q1∧…∧qk for orthonormal rows q in coordinates.
+    """f1∧…∧fk = sign · exp(log_volume) · q1∧…∧qk for orthonormal rows q (..., k, d) in coordinates.
 
-    Attributes
-    ----------
-    basis : ndarray (..., k, d)
-    sign : ndarray (...)
-        1, -1, or 0 for dependent rows.
-    log_volume : ndarray (...)
-        -inf for dependent rows.
+    For dependent rows the sign (...) is 0, and log_volume (...) -inf.
     """
 
     basis: Array
@@ -60,28 +53,10 @@ def is_ordinary(factors: NDArray[Any]) -> bool:
     return bool(squares.min(initial=1.0) >= ORDINARY[0] and squares.max(initial=1.0) <= ORDINARY[1])
 
 
-def scaled_rows(factors: NDArray[Any], peaks: NDArray[Any]) -> tuple[Array, NDArray[np.int64]]:
-    """Return rows (..., k, d) of moderate size and n (...) with f1∧…∧fk = 2^n r1∧…∧rk, exactly."""
-    rows = factors.astype(np.float64, copy=False)
-    shift = np.frexp(peaks)[1]
-    shift[np.abs(shift) <= _TAME] = 0
-    if shift.any():
-        rows = np.ldexp(rows, -shift[..., None])
-    return rows, shift.sum(axis=-1, dtype=np.int64)
-
-
 class UnitGram(NamedTuple):
-    """The Gram matrix C of rows at length 1.
+    """The Gram matrix C (..., k, k) of rows at length 1, one over their lengths, log √det for the rows as they are.
 
-    Attributes
-    ----------
-    matrix : ndarray (..., k, k)
-    shrink : ndarray (..., k)
-        One over the lengths.
-    log_volume : ndarray (...)
-        log √det of the Gram matrix of the rows as they are.
-    good : ndarray of bool (...)
-        Whether that is as good as by a factorization of the rows, which are independent then.
+    ``good`` tells whether that is as good as by a factorization of the rows, which are independent then.
     """
 
     matrix: Array

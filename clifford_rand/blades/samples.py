@@ -12,7 +12,7 @@ from clifford_rand._checks import as_real, check_choice, check_integer, check_li
 from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
-from clifford_rand.blades.blocks import Combined, Dense, Rows, Stacked, blocks, product, written
+from clifford_rand.blades.blocks import Dense, Rows, Stacked, blocks, combined, product, written
 from clifford_rand.blades.large import LargeBlade
 from clifford_rand.blades.subspace import DISTANCES, FactoredRows, exp_weights, log_weights
 from clifford_rand.errors import ConvergenceWarning
@@ -192,7 +192,7 @@ def subspace_mean(
         raise fail("weights", owner, f"{n} numbers ≥ 0, not all 0", describe(f"shape {share.shape}"))
     share = share / share.sum()
     rows, inverse = sample.parts[int(share.argmax())].frame
-    mean = written(Combined(inverse, rows), np.zeros((k, d)), owner)
+    mean = written(combined(inverse, rows), np.zeros((k, d)), owner)
     tangent, size = np.zeros((k, d)), math.inf
     products = product(Dense(mean), sample.rows)
     for _ in range(max_iter):
@@ -306,7 +306,7 @@ def subspace_pca(blades: Any, n_components: int = 2, *, mean: Blade | LargeBlade
     turned = np.concatenate([sample.combination(mix[:, j, None, None] * A) for j in range(m)])
     inside = -np.tensordot(mix.T, own, 1).reshape(m * k, -1)
     components = written(
-        Combined(np.concatenate([turned, inside], axis=1), Stacked(sample.rows, rows)),
+        combined(np.concatenate([turned, inside], axis=1), Stacked(sample.rows, rows)),
         np.zeros((m * k, d), sample.dtype), owner,
     )  # fmt: skip
     return SubspacePCA(base.first, components.reshape(m, k, d), squares / n, vectors * size, float(np.trace(gram)) / n)

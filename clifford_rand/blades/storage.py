@@ -22,10 +22,9 @@ from clifford_rand.blades.rows import (
     frame_of,
     is_ordinary,
     plain_log_volume,
-    scaled_rows,
     unit_gram,
 )
-from clifford_rand.crossproduct.factor import row_peaks
+from clifford_rand.crossproduct.factor import unit_scaled
 
 
 @lru_cache(maxsize=8)
@@ -174,8 +173,8 @@ class Storage:
         """Rows of moderate size in float64, sign and log: the blade is sign · exp(log) · r1∧…∧rk."""
         if is_ordinary(self.factors):
             return self.factors.astype(np.float64, copy=False), self._sign, self._log_scale
-        rows, shift = scaled_rows(self.factors, row_peaks(self.factors))
-        return rows, self._sign, self._log_scale + shift * LN2
+        rows, exponent = unit_scaled(self.factors.astype(np.float64, copy=False))
+        return rows, self._sign, self._log_scale + exponent.sum(axis=-1) * LN2
 
     @cached_property
     def _frame(self) -> Frame:
@@ -308,15 +307,11 @@ class Storage:
             raise fail(name, owner, rule, describe(f"shape {other.shape}")) from None
         return other  # type: ignore[return-value]
 
-    def _checked_rows(self, other: Any, owner: str) -> tuple[NDArray[np.float64], Any, Any]:
-        """Return `_rows` of a blade of the same algebra."""
-        self._checked(other, owner)
-        return other._rows  # type: ignore[no-any-return]
-
-    def _checked_frame(self, other: Any, owner: str, name: str = "b") -> Frame:
-        """Return the frame of a blade of the same algebra."""
-        self._checked(other, owner, name)
-        return other._frame  # type: ignore[no-any-return]
+    def _checked_grade(self, other: Any, owner: str) -> Self:
+        """Return a blade if it is one of the same algebra and grade."""
+        if self._checked(other, owner).grade != self.grade:
+            raise fail("b", owner, f"of grade {self.grade}", describe(f"a blade of grade {other.grade}"))
+        return other  # type: ignore[no-any-return]
 
     def _check_subspace(self, owner: str, name: str = "blade") -> None:
         """Refuse zero, which has no subspace."""

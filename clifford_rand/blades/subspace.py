@@ -13,13 +13,13 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, NDArray
 from clifford_rand.blades.blocks import (
-    Combined,
     Rows,
-    Solved,
     Stacked,
+    combined,
     finite_peaks,
     moderate,
     product,
+    solved,
     triangle,
     written,
 )
@@ -37,15 +37,7 @@ _NOISE = 64  # times eps, in radians: the same of a tangent that is nothing but 
 
 
 class FactoredRows:
-    """Rows with their triangular factor and an orthonormal basis of their span, computed when first needed.
-
-    Attributes
-    ----------
-    source : Rows
-        As they were given.
-    rtol : float or None
-        For `is_zero`.
-    """
+    """Rows as they are given, with their triangular factor and an orthonormal basis, computed when first needed."""
 
     def __init__(self, source: Rows, rtol: float | None) -> None:
         self.source, self.rtol = source, rtol
@@ -84,7 +76,7 @@ class FactoredRows:
         unit = T / np.linalg.norm(T, axis=1, keepdims=True)
         if by_gram and np.linalg.eigvalsh(unit @ unit.T).min(initial=1.0) >= _GOOD:
             return rows, np.asarray(np.linalg.inv(T), dtype=np.float64)
-        rows = Solved(T, rows)
+        rows = solved(T, rows)
         return rows, np.asarray(np.linalg.inv(triangle(rows)[0]), dtype=np.float64)
 
     def log_inner(self, other: "FactoredRows") -> tuple[float, float]:
@@ -105,7 +97,7 @@ class FactoredRows:
         cosines = self.cosines(other) if cosines is None else cosines
         (P, V), (Q, W) = self.frame, other.frame
         # the parts of this orthonormal basis that are orthogonal to the other subspace
-        outside = Combined(np.concatenate([V, -cosines @ W], axis=1), Stacked(P, Q))
+        outside = combined(np.concatenate([V, -cosines @ W], axis=1), Stacked(P, Q))
         turn, sine = np.linalg.svd(triangle(outside)[0])[:2]
         return turn, np.minimum(sine, 1.0)
 
@@ -176,12 +168,8 @@ DISTANCES: dict[str, Callable[[Array], Array]] = {
 class Common(NamedTuple):
     """Bases of two subspaces that share the rows of their intersection.
 
-    Attributes
-    ----------
-    only_a, common, only_b : ndarray (..., a-m, d), (..., m, d), (..., b-m, d)
-        A is spanned by only_a and common, B by common and only_b, each orthonormal.
-    sign_a, sign_b : ndarray (...)
-        Of only_a∧common against A's orthonormal rows, of common∧only_b against B's.
+    A is spanned by only_a (..., a-m, d) and common (..., m, d), B by common and only_b, each orthonormal; the signs are
+    those of only_a∧common against A's orthonormal rows, and of common∧only_b against B's.
     """
 
     only_a: Array
@@ -325,9 +313,9 @@ def log_of_rows(P: FactoredRows, Q: FactoredRows, out: NDArray[Any] | None) -> N
     (p, V), (q, W) = P.frame, Q.frame
     A, B = log_weights(P.cosines(Q))
     both = Stacked(q, p)
-    tangent = Combined(np.concatenate([A @ W, -B @ V], axis=1), both)
+    tangent = combined(np.concatenate([A @ W, -B @ V], axis=1), both)
     inside = P.coordinates(tangent)  # what rounding left
-    return written(Combined(np.concatenate([A @ W, -(B + inside) @ V], axis=1), both), out, "log")
+    return written(combined(np.concatenate([A @ W, -(B + inside) @ V], axis=1), both), out, "log")
 
 
 def exp_of_rows(P: FactoredRows, tangent: Rows) -> Rows:
@@ -338,4 +326,4 @@ def exp_of_rows(P: FactoredRows, tangent: Rows) -> Rows:
         finite_peaks(tangent, "tangent", "exp")
     check_tangent(P.coordinates(tangent), gram, tangent.dtype)
     cosine, sine = exp_weights(gram)
-    return Combined(np.concatenate([cosine @ inverse, sine], axis=1), Stacked(rows, tangent))
+    return combined(np.concatenate([cosine @ inverse, sine], axis=1), Stacked(rows, tangent))

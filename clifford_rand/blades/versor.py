@@ -1,6 +1,7 @@
 """The class `LargeVersor`: the geometric product of vectors in very many dimensions, by its vectors."""
 
 import math
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from clifford_rand._checks import as_real, check_bool, check_tolerance, describe
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.blades.blade import Blade
-from clifford_rand.blades.blocks import Permuted, Rows, Scaled, Stacked, Sum, finite_peaks, product, rows_of, written
+from clifford_rand.blades.blocks import Mapped, Rows, Scaled, Stacked, Sum, finite_peaks, product, rows_of, written
 from clifford_rand.blades.determinant import is_euclidean
 from clifford_rand.blades.large import LargeBlade
 from clifford_rand.blades.storage import algebra_text
@@ -153,8 +154,7 @@ class LargeVersor:
         >>> V >> [[1, 0, 0]], (~V) >> [[1, 0, 0]]
         (array([[ 0., -1.,  0.]]), array([[0., 1., 0.]]))
         """
-        order = np.arange(self.n_vectors)[::-1]
-        return self._of(Permuted(self._source, order, np.ones(self.n_vectors)))
+        return self._of(Mapped(np.flipud, self._source, self.n_vectors))
 
     __invert__ = reverse
 
@@ -169,10 +169,10 @@ class LargeVersor:
         """
         rows, _, gram = self._scaled
         shift = rows.exponent if isinstance(rows, Scaled) else 0
-        order = np.arange(self.n_vectors)[::-1]
         with np.errstate(over="ignore"):  # infinite where it is beyond the floats
             factor = np.ldexp(1 / gram.diagonal(), -np.asarray(shift))
-        return self._of(Permuted(rows, order, factor[order]))
+        inverses = Mapped(partial(np.multiply, factor[:, None]), rows, len(factor))
+        return self._of(Mapped(np.flipud, inverses, len(factor)))
 
     # ---- sandwiches
 
