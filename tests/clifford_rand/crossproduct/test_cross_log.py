@@ -8,53 +8,6 @@ from support.geometry import gaussian
 from support.refusals import refused
 
 
-def test_a_thousand_dimensions():
-    d = 1000
-    A, x = gaussian(0, d - 1, d), gaussian(1, d)
-    v, log_norm = cr.cross_log(A)
-    assert np.abs(A @ v).max() <= 1e-10
-    assert abs(np.linalg.norm(v) - 1) <= 1e-14
-    sign, log_det = np.linalg.slogdet(np.vstack([x, A]))
-    assert np.sign(x @ v) == sign
-    assert np.isclose(np.log(abs(x @ v)) + log_norm, log_det, rtol=1e-10)
-    assert np.isclose(log_norm, 0.5 * np.linalg.slogdet(A @ A.T)[1], rtol=1e-12)
-
-
-@pytest.mark.parametrize("d", [310, 400])
-def test_odd_and_even_dimensions_past_the_range_of_the_value(d):
-    A, x = gaussian(d, d - 1, d + 1)[:, :d], gaussian(1, d)
-    v, log_norm = cr.cross_log(A)
-    assert np.sign(x @ v) == np.linalg.slogdet(np.vstack([x, A]))[0]
-    B = A[: d - 2, : d - 1]
-    assert np.sign(x[1:] @ cr.cross_log(B).direction) == np.linalg.slogdet(np.vstack([x[1:], B]))[0]
-    assert np.isfinite(log_norm)
-
-
-@pytest.mark.parametrize("d", [2, 3, 4, 5, 9])
-@pytest.mark.parametrize("power", [-150, 150, -300, 300])
-def test_scale_of_the_rows(d, power):
-    A = gaussian(d, 7, d - 1, d)
-    v, log_norm = cr.cross_log(A)
-    scale = np.float64(10.0) ** power
-    w, scaled = cr.cross_log(A * scale)
-    np.testing.assert_allclose(w, v, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(scaled, log_norm + (d - 1) * np.log(scale), rtol=1e-13)
-    rows = A.copy()
-    rows[:, 0] *= scale
-    mixed = cr.cross_log(rows)
-    np.testing.assert_allclose(mixed.direction, v, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(mixed.log_norm, log_norm + np.log(scale), rtol=1e-13)
-
-
-def test_subnormal_and_largest_rows():
-    A = gaussian(3, 4, 5)
-    A /= np.abs(A).max(axis=1, keepdims=True)
-    v = cr.cross_log(A).direction
-    np.testing.assert_allclose(cr.cross_log(A * np.finfo(float).max).direction, v, rtol=0, atol=1e-13)
-    tiny = np.ldexp(np.round(np.ldexp(A, 20)), -1070)  # 20 significant bits, all entries subnormal
-    np.testing.assert_allclose(cr.cross_log(tiny).direction, v, rtol=0, atol=1e-4)
-
-
 @pytest.mark.parametrize("d", [3, 4, 6])
 def test_value_overflows_to_inf_and_underflows_to_zero_without_nan(d):
     A = np.eye(d)[: d - 1]
@@ -80,17 +33,15 @@ def test_float32_in_high_dimension():
     w, exact = cr.cross_log(A.astype(np.float64))
     assert v @ w.astype(np.float32) > 1 - 1e-4
     assert np.isclose(log_norm, exact, rtol=1e-5)
-    with pytest.warns(RuntimeWarning, match="overflow"):
-        value = cr.cross(A)
-    assert np.isinf(value).any()
-    assert not np.isnan(value).any()
 
 
 @pytest.mark.parametrize(("dtype", "d"), [(np.float32, 60), (np.float64, 312)])
 def test_where_gaussian_rows_overflow(dtype, d):
     A = gaussian(5, d - 1, d).astype(dtype)
     with pytest.warns(RuntimeWarning, match="overflow"):
-        cr.cross(A)
+        value = cr.cross(A)
+    assert np.isinf(value).any()
+    assert not np.isnan(value).any()
     cr.cross(A[: d * 9 // 10 - 1, : d * 9 // 10])
 
 
@@ -112,27 +63,6 @@ def test_growth_that_overflows_float64_is_an_error():
         cr.cross_log(wilkinson(1100, np.float64))
 
 
-def deficient(d, dtype=np.float64):
-    A = gaussian(d, d - 1, d)
-    repeated, zero, combination = A.copy(), A.copy(), A.copy()
-    repeated[-1] = 3.7 * repeated[0]
-    zero[d // 2 - 1] = 0.0
-    combination[-1] = combination[:-1].sum(axis=0)
-    low = gaussian(d, d - 1, d // 2) @ gaussian(d + 1, d // 2, d)
-    return [M.astype(dtype) for M in (repeated, zero, combination, low)]
-
-
-@pytest.mark.parametrize("d", [3, 4, 5, 8, 30, 200])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rank_deficient_rows(d, dtype):
-    for A in deficient(d, dtype):
-        for scale in (1, 1e-30, 1e30):
-            direction, log_norm = cr.cross_log(A * dtype(scale))
-            assert not direction.any()
-            assert log_norm == -np.inf
-            assert not cr.cross(A * dtype(scale)).any()
-
-
 def test_a_zero_row_at_two_dimensions():
     assert cr.cross([[0, 0]]).tolist() == [0.0, 0.0]
     direction, log_norm = cr.cross_log([[0.0, 0.0]])
@@ -150,14 +80,6 @@ def test_rank_verdict_is_that_of_rtol_and_ignores_the_scale_of_rows():
         assert cr.cross_log(rows, rtol=1e-5).log_norm == -np.inf
     assert cr.cross([[1, 0, 0], [1, 1e-6, 0]], rtol=1e-5).tolist() == [0, 0, 0]
     assert cr.cross([[1, 0, 0], [1, 1e-6, 0]], rtol=0).tolist() == [0, 0, 1e-6]
-
-
-def test_deficient_members_leave_the_others_alone():
-    A = gaussian(0, 4, 5, 6)
-    expected = cr.cross(A)
-    A[2, 1] = A[2, 0]
-    expected[2] = 0
-    assert np.array_equal(cr.cross(A), expected)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
