@@ -15,6 +15,13 @@ def gaussian(seed, *shape):
     return np.random.default_rng(seed).standard_normal(shape)
 
 
+def at_angles(angles, d, rng):
+    """Orthonormal rows of two random subspaces of R^d of these principal angles."""
+    k = len(angles)
+    Q = np.linalg.qr(rng.standard_normal((d, 2 * k)))[0].T
+    return Q[:k], np.cos(angles)[:, None] * Q[:k] + np.sin(angles)[:, None] * Q[k:]
+
+
 def close(a, b, rtol=1e-11):
     """Arrays of one shape agree to ``rtol`` times the larger of 1 and the largest entry."""
     a, b = np.asarray(a), np.asarray(b)

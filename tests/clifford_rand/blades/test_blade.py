@@ -71,17 +71,14 @@ def test_duals_agree_with_multivectors(alg):
         A, M = cr.Blade(X, alg), wedge(alg, X)
         scale = size(alg, M)
         assert cr.star(A).grade == alg.d - k
-        assert close(cr.star(A), cr.star(M), scale=scale), (alg, k)
-        assert close(A.star_right(), M.star_right(), scale=scale)
-        assert close(A.left_complement(), M.left_complement(), scale=scale)
-        assert close(A.right_complement(), M.right_complement(), scale=scale)
+        metric_free = ("star", "star_right", "left_complement", "right_complement")
+        for name in (*metric_free, *(() if null else ("dual", "undual"))):
+            assert close(getattr(A, name)(), getattr(M, name)(), scale=scale), (alg, k, name)
         assert A.left_complement().right_complement().isclose(A, rtol=1e-10)
         if null:
             refused("Use left_complement", A.dual)
             refused("Use right_complement", A.undual)
         else:
-            assert close(A.dual(), M.dual(), scale=scale)
-            assert close(A.undual(), M.undual(), scale=scale)
             assert A.dual().undual().isclose(A, rtol=1e-8), (alg, k)
             assert A.star().star().isclose(A * ((-1) ** (k * (alg.d - k)) * np.linalg.det(alg.metric)), rtol=1e-8)
 
@@ -184,36 +181,26 @@ def test_scales_and_precision():
     np.testing.assert_allclose(large.log_norm(), cr.Blade(large.factors.astype(float)).log_norm(), rtol=1e-12)
 
 
-def test_integers_stay_exact_in_multivectors():
-    X = np.array([[3, 1, -2, 0], [0, 5, 7, 1]])
-    exact = cr.Algebra(4).vector(X[0]) ^ cr.Algebra(4).vector(X[1])
-    assert cr.Blade(X).to_multivector() == exact
-    assert cr.Blade(X * 2**40).to_multivector() == exact * 2.0**80
-
-
-def test_dependent_vectors_make_zero():
+@pytest.mark.parametrize(("k", "d"), [(1, 4), (2, 2), (3, 4), (6, 6), (20, 50), (70, 90)])
+def test_dependent_vectors_make_zero(k, d):
     rng = np.random.default_rng(9)
-    for k, d in ((1, 4), (2, 2), (3, 4), (6, 6), (20, 50), (70, 90)):
-        X = rng.standard_normal((k, d))
-        X[-1] = rng.standard_normal(k - 1) @ X[:-1] if k > 1 else 0
-        for scale in (*SCALES, np.logspace(-100, 100, k)[:, None]):
-            A = cr.Blade(scale * X)
-            assert A.is_zero() is True, (k, d)
-            assert A.log_norm() == -np.inf
-            assert A.norm() == 0
-            assert A.log_inner(A) == (0, -np.inf)
-            assert A.inner(cr.Blade(rng.standard_normal((k, d)))) == 0
-            assert A.star().is_zero()
-            assert A.star().log_scale == -np.inf
-            assert (A ^ cr.Blade(np.zeros((0, d)))).is_zero()
-            assert A.canonical().is_zero()
-            assert not A.canonical().factors.any()
-            assert A.isclose(A * 5)
-            assert not A.isclose(cr.Blade(rng.standard_normal((k, d))))
-            if d < 10:
-                assert not A.to_multivector().values.any()
-        assert cr.Blade(X.astype(np.float32)).is_zero(), (k, d)
-    assert (cr.Blade(np.eye(3)) * 0).is_zero()
+    X, other = rng.standard_normal((k, d)), cr.Blade(rng.standard_normal((k, d)))
+    X[-1] = rng.standard_normal(k - 1) @ X[:-1] if k > 1 else 0
+    for scale in (*SCALES, np.logspace(-100, 100, k)[:, None]):
+        A = cr.Blade(scale * X)
+        for zero in (A, A.star(), A ^ cr.Blade(np.zeros((0, d))), A.canonical(), cr.Blade(np.eye(d)[:k]) * 0):
+            assert zero.is_zero() is True
+        assert (A.log_norm(), A.norm(), A.star().log_scale) == (-np.inf, 0, -np.inf)
+        assert A.log_inner(A) == (0, -np.inf)
+        assert A.inner(other) == 0
+        assert not A.canonical().factors.any()
+        assert A.isclose(A * 5)
+        assert not A.isclose(other)
+        assert d > 10 or not A.to_multivector().values.any()
+    assert cr.Blade(X.astype(np.float32)).is_zero()
+
+
+def test_thin_blades_are_zero_to_a_tolerance():
     thin = cr.Blade([[1.0, 0, 0], [1, 1e-12, 0]])
     assert not thin.is_zero()
     np.testing.assert_allclose(thin.norm(), 1e-12, rtol=1e-3)
@@ -221,16 +208,12 @@ def test_dependent_vectors_make_zero():
     assert (cr.Blade(thin.factors[:1], rtol=1e-10) ^ cr.Blade(thin.factors[1:])).is_zero()
 
 
-def test_full_rank_is_not_called_zero():
+@pytest.mark.parametrize("k", [1, 5, 64, 65])
+def test_full_rank_is_not_called_zero(k):
     """Square Gaussian matrices, of smallest singular value about 1/k of the largest, in both precisions."""
-    rng = np.random.default_rng(10)
-    for k in (1, 5, 64, 65):
-        X = rng.standard_normal((k, k))
-        assert not cr.Blade(X).is_zero()
-        assert not cr.Blade(X[: k - 1]).is_zero()
-        assert not cr.Blade(X.astype(np.float32)).is_zero()
-        np.testing.assert_allclose(cr.Blade(X).log_norm(), np.linalg.slogdet(X)[1], rtol=1e-9, atol=1e-10)
-        assert cr.Blade(X).star().sign == np.linalg.slogdet(X)[0]
+    X = np.random.default_rng(k).standard_normal((k, k))
+    assert not any(cr.Blade(rows).is_zero() for rows in (X, X[: k - 1], X.astype(np.float32)))
+    assert cr.Blade(X).star().sign == np.linalg.slogdet(X)[0]
 
 
 def test_grades_at_the_ends():
@@ -292,7 +275,11 @@ def test_multivectors_and_back():
                 assert (A.grade, A.algebra) == (k, alg)
                 assert close(A, scale * M, 1e-11)
             assert close(cr.Blade.from_multivector(M.astype(np.float32)), M, 1e-4)
+    X = np.array([[3, 1, -2, 0], [0, 5, 7, 1]])
     alg = cr.Algebra(4)
+    exact = alg.vector(X[0]) ^ alg.vector(X[1])  # integers stay so
+    assert cr.Blade(X).to_multivector() == exact
+    assert cr.Blade(X * 2**40).to_multivector() == exact * 2.0**80
     assert close(cr.Blade.from_multivector(alg("3*e12 + 4*e13").astype(object)), alg("3*e12 + 4*e13"))
     batch = cr.Blade(rng.standard_normal((3, 2, 4)))
     assert cr.Blade.from_multivector(batch.to_multivector()).isclose(batch).all()
@@ -345,7 +332,8 @@ def test_errors():
     refused(r"at most d vectors of R\^d.*4 vectors of R\^3", cr.Blade, np.ones((4, 3)))
     refused("one vector per row", cr.Blade, np.zeros((0, 0)))
     refused("must be finite. Got 1 NaN or infinite of 3", cr.Blade, [[1.0, np.nan, 0]])
-    refused("must be finite", cr.Blade, [[1.0, np.inf, 0]])
+    for wrong in (np.nan, np.inf, -np.inf):
+        refused("must be finite", cr.Blade, [[1.0, 0, 0], [0, 1e300, wrong]])
     refused("real numbers", cr.Blade, [[1j, 0]])
     refused("real numbers", cr.Blade, [["a", "b"]])
     refused("of 3 dimensions, as the vectors are. Got one of 4", cr.Blade, X, cr.Algebra(4))
@@ -389,16 +377,13 @@ def test_volumes_by_the_gram_matrix_are_as_good_as_by_a_frame(k, d, dtype):
     X[24, 0] = 0
     X[25] *= 1e30 if dtype == np.float32 else 1e300 ** rng.uniform(-1, 1, (k, 1))
     X = X.astype(dtype)
-    A, B = cr.Blade(X), cr.Blade(X)
+    B = cr.Blade(X)
     B.orthonormalized()  # B has its frame, and takes what it needs from there
-    assert A.is_zero().tolist() == B.is_zero().tolist()
-    assert A.is_zero()[24]
-    np.testing.assert_allclose(A.log_norm(), B.log_norm(), rtol=1e-13, atol=3e-13 * k)
-    np.testing.assert_allclose(A.log_volume(), B.log_volume(), rtol=1e-13, atol=3e-13 * k)
-    for i in range(26):
-        one = cr.Blade(X[i])
-        np.testing.assert_allclose(one.log_norm(), B.log_norm()[i], rtol=1e-13, atol=3e-13 * k)
-        assert one.is_zero() == B.is_zero()[i]
+    assert B.is_zero()[24]
+    for A, part in ((cr.Blade(X), slice(None)), *((cr.Blade(X[i]), i) for i in range(26))):
+        assert np.array_equal(A.is_zero(), B.is_zero()[part])
+        np.testing.assert_allclose(A.log_norm(), B.log_norm()[part], rtol=1e-13, atol=3e-13 * k)
+        np.testing.assert_allclose(A.log_volume(), B.log_volume()[part], rtol=1e-13, atol=3e-13 * k)
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 20, 140])
@@ -409,11 +394,6 @@ def test_log_norms_of_rows_of_all_lengths_are_those_of_a_factorisation(k):
         X = rng.standard_normal((k, 3 * k)) * 2.0 ** rng.uniform(-spread, spread, (k, 1))
         expected = np.log(np.abs(np.linalg.qr(X.T, mode="r").diagonal())).sum()
         np.testing.assert_allclose(cr.Blade(X).log_norm(), expected, rtol=1e-13, atol=1e-12)
-    X[0, 0] = 1e300  # no warning
-    assert cr.Blade(X).log_norm() < np.inf
-    for wrong in (np.nan, np.inf, -np.inf):
-        X[-1, -1] = wrong
-        refused("finite", cr.Blade, X)
 
 
 @pytest.mark.parametrize("rtol", [1e-6, 1e-2, 0.3])

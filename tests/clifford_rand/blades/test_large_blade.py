@@ -8,40 +8,20 @@ from scipy import sparse
 
 import clifford_rand as cr
 from clifford_rand.blades import blocks
+from support.geometry import gaussian
 from support.refusals import refused
 
 KINDS = ["float64", "float32", "float16", "memory map", "csr", "csc", "list"]
 
 
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    """Let blocks end within the rows of every test."""
-    monkeypatch.setattr(blocks, "BLOCK", 64)
-    monkeypatch.setattr(blocks, "_LEAST_WIDTH", 7)
-
-
-def rows_of(kind, k, d, rng, folder):
-    """Return (rows of a kind, the same in float64)."""
-    X = rng.standard_normal((k, d))
-    if kind in ("float32", "float16"):
-        X = X.astype(kind)
-    elif kind == "memory map":
-        found = np.memmap(folder / f"{rng.integers(10**9)}", np.float32, "w+", shape=(k, d))
-        found[:] = X
-        return found, np.array(found, dtype=float)
-    elif kind in ("csr", "csc"):
-        X[rng.uniform(size=X.shape) < 0.8] = 0
-        X[:, d // 2] = 1  # no row is zero
-        return sparse.coo_array(X).asformat(kind), X
-    return (X.tolist() if kind == "list" else X), X.astype(float)
+pytestmark = pytest.mark.usefixtures("small_blocks")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("k", "j"), [(1, 1), (3, 3), (5, 2), (2, 6)])
-def test_agreement_with_blades(kind, k, j, tmp_path):
-    rng = np.random.default_rng(k + j)
+def test_agreement_with_blades(kind, k, j, rows_of):
     d = 40
-    (rows, X), (others, Y), (vectors, V) = (rows_of(kind, n, d, rng, tmp_path) for n in (k, j, 4))
+    (rows, X), (others, Y), (vectors, V) = (rows_of(kind, gaussian(10 * n + k + j, n, d)) for n in (k, j, 4))
     P, Q, A, B = cr.LargeBlade(rows), cr.LargeBlade(others), cr.Blade(X), cr.Blade(Y)
     rtol = 1e-6 if P.dtype == np.float32 else 1e-12
     assert (P.grade, P.d) == (k, d)
@@ -67,11 +47,10 @@ def test_agreement_with_blades(kind, k, j, tmp_path):
 
 @pytest.mark.parametrize("other", KINDS)
 @pytest.mark.parametrize(("kind", "thin"), [("float32", 16), ("csr", 16), ("csr", 1)])
-def test_two_kinds_together(kind, thin, other, tmp_path, monkeypatch):
+def test_two_kinds_together(kind, thin, other, rows_of, monkeypatch):
     """With ``thin`` 1 every sparse matrix is multiplied as such."""
     monkeypatch.setattr(blocks, "THIN", thin)
-    rng = np.random.default_rng(7)
-    (rows, X), (others, Y) = rows_of(kind, 4, 50, rng, tmp_path), rows_of(other, 3, 50, rng, tmp_path)
+    (rows, X), (others, Y) = rows_of(kind, gaussian(7, 4, 50)), rows_of(other, gaussian(8, 3, 50))
     P, Q = cr.LargeBlade(rows), cr.LargeBlade(others)
     expected = cr.Blade(X).principal_angles(cr.Blade(Y))
     np.testing.assert_allclose(P.principal_angles(Q), expected, atol=1e-13)
@@ -100,8 +79,7 @@ def test_small_angles_of_ill_conditioned_rows(angle, condition):
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e300])
 def test_rows_of_every_size(scale):
-    rng = np.random.default_rng(0)
-    X, Y = rng.standard_normal((2, 3, 30))
+    X, Y = gaussian(0, 2, 3, 30)
     X[1] *= scale
     A, B = cr.LargeBlade(X), cr.LargeBlade(Y)
     np.testing.assert_allclose(A.log_norm(), cr.Blade(X).log_norm(), rtol=1e-12)
@@ -110,10 +88,9 @@ def test_rows_of_every_size(scale):
 
 
 @pytest.mark.parametrize("kind", ["float64", "csr"])
-def test_zero_and_independent(kind, tmp_path):
-    rng = np.random.default_rng(0)
-    rows, X = rows_of(kind, 5, 40, rng, tmp_path)
-    mixed = (rng.standard_normal((6, 5)) @ X) if kind == "float64" else sparse.vstack([rows, 2 * rows[:1]])
+def test_zero_and_independent(kind, rows_of):
+    rows, X = rows_of(kind, gaussian(0, 5, 40))
+    mixed = (gaussian(1, 6, 5) @ X) if kind == "float64" else sparse.vstack([rows, 2 * rows[:1]])
     A = cr.LargeBlade(mixed)
     assert A.is_zero()
     assert A.log_norm() == -np.inf

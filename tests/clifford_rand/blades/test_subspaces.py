@@ -130,15 +130,6 @@ def test_the_tolerance_of_the_meet_is_an_angle():
             assert A.intersection(B, rtol=1e-14).grades == (1,)
 
 
-def test_lines_and_planes_of_projective_geometry():
-    """Planes are vectors of Cl(3, 0, 1): the span of blades is the meet of planes, and so for points."""
-    alg = cr.Algebra.pga(3)
-    x, y = alg("e1 + 2*e0"), alg("e2 - e0")
-    line = x.span(y)
-    assert (line ^ x).isclose(0, atol=1e-15)
-    assert line.isclose((x ^ y) / np.linalg.norm((x ^ y).values))
-
-
 # ---- projections
 
 
