@@ -46,17 +46,6 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
     new file is in the same folder, hidden, with the same ending, and on the disk before it is renamed. A link is
     followed, not replaced; what is not a file (a pipe, a device) is written to directly. Where the system refuses, the
     OSError names ``path``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "table.csv"
-    >>> with replaced(file) as new:
-    ...     _ = new.write_text("a,b")
-    ...     print(file.exists(), new.suffix)
-    False .csv
-    >>> file.read_text(), len(list(file.parent.iterdir()))
-    ('a,b', 1)
     """
     file = Path(os.path.realpath(path))
     if file.exists() and not file.is_file():
@@ -81,14 +70,6 @@ def named_errors(path: str | os.PathLike[str], instead_of: Path | None = None) -
     """Let an OSError of the block that names no file, or the one ``instead_of``, name ``path``.
 
     A write that finds the disk full does not know its file: so the message names it.
-
-    Examples
-    --------
-    >>> with named_errors("table.csv"):
-    ...     raise OSError(28, "No space left on device")
-    Traceback (most recent call last):
-        ...
-    OSError: [Errno 28] No space left on device: 'table.csv'
     """
     try:
         yield
@@ -102,11 +83,7 @@ def named_errors(path: str | os.PathLike[str], instead_of: Path | None = None) -
 
 
 def read_npz(
-    path: str | os.PathLike[str],
-    wanted: Container[Any] | None,
-    *,
-    what: str = "this NPZ file",
-    stored: bool = False,
+    path: str | os.PathLike[str], wanted: Container[Any] | None, *, what: str = "this NPZ file", stored: bool = False
 ) -> tuple[dict[str, NDArray[Any]], list[str]]:
     """Return those of the arrays ``wanted``, or all if None, that an NPZ file has, and the names of all that it has.
 
@@ -226,7 +203,7 @@ def _rows_of(stream: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any], ro
         block = np.empty((min(rows, shape[0] - begin), *shape[1:]), dtype=dtype)
         _fill(stream, block)
         yield block if dtype.isnative else block.astype(dtype.newbyteorder("="))
-    if stream.read(1):
+    if stream.read(1):  # at the end its checksum is compared, of empty arrays too
         raise ValueError("there is more than the array")
 
 
@@ -274,9 +251,6 @@ def _fill(stream: IO[bytes], array: NDArray[Any]) -> None:
 def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
     with archive.open(info) as stream:
         shape, fortran, dtype = _read_header(stream, info)
-        array = np.empty(math.prod(shape), dtype=dtype)
-        _fill(stream, array)
-        if stream.read(1):  # at the end its checksum is compared, of empty arrays too
-            raise ValueError("there is more than the array")
-        array = array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
-        return array if dtype.isnative else array.astype(dtype.newbyteorder("="))
+        (rows,) = _rows_of(stream, (1, *(shape[::-1] if fortran else shape)), dtype, 1)
+        array: NDArray[Any] = rows[0]
+        return array.T if fortran else array

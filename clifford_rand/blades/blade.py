@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import (
-    as_generator,
-    as_real,
-    check_fits,
-    check_integer,
-    check_shape,
-    describe,
-    fail,
-)
+from clifford_rand._checks import as_generator, as_real, check_fits, check_integer, check_shape, describe, fail
 from clifford_rand._threads import stacked
 from clifford_rand.basis.keys import LARGEST, keys_of_grades
 from clifford_rand.blades.relations import Relations

@@ -230,15 +230,8 @@ def complement(rows: Array, rtol: float, *, scaled: bool = False) -> tuple[Array
 
     With Rᵀ = Q [T; 0] and C the last columns of Q: star(r1∧…) = det(T) star(q1∧…∧qk), and star(q1∧…) = s c1∧… with
     s = det[C; q1 … qk] = (-1)^{k(d-k)} det Q, where det Q is -1 to the number of reflections. So one factorization,
-    2 k² (d - k/3) operations, gives the complement and no determinant is computed.
-
-    Parameters
-    ----------
-    rows : ndarray (..., k, d)
-    rtol : float
-        Smallest singular value up to which the rows are dependent: sign 0 and log -inf.
-    scaled : bool
-        The rows are of the length that counts; otherwise they are compared at length 1.
+    2 k² (d - k/3) operations, gives the complement and no determinant is computed. Dependent rows have the sign 0 and
+    the log -inf; they are compared at length 1 unless they are ``scaled``.
     """
     *batch, k, d = rows.shape
     if k == 0:

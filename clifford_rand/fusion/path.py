@@ -98,12 +98,8 @@ def path_of(
 ) -> Path:
     """Return a function's path along one example, its result ``plain``.
 
-    ``target`` is "one", "batch", "tensor", or "symbols", where the program alone is the code.
-
-    Raises
-    ------
-    Exception
-        Whatever the function does that traced values cannot, or where its trace has another result than itself.
+    ``target`` is "one", "batch", "tensor", or "symbols", where the program alone is the code. It raises whatever the
+    function does that traced values cannot, and where its trace has another result than itself.
     """
     dtypes = {value.dtype for value in args if isinstance(value, Multivector | np.ndarray)}
     single = np.dtype(np.float32) in dtypes and np.dtype(np.float64) not in dtypes

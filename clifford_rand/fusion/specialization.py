@@ -326,14 +326,8 @@ class Specialization:
 def specialized(static: Sequence[str] = (), *, symbols: bool = True, **axes: int) -> Callable[[_Function], _Function]:
     """Return a decorator for functions of one object and of batches: see the module.
 
-    Parameters
-    ----------
-    static : sequence of str
-        Names of positional arguments that are part of the code; keyword-only ones always are.
-    symbols : bool, default=True
-        Whether expressions of symbols are made: False for series and iterations, which have no closed form.
-    **axes
-        How many axes one object has, of arguments that are arrays: 1 for coordinates, 2 for matrices.
+    ``static`` names positional arguments that are part of the code; keyword-only ones always are. Series and iterations
+    have no closed form, and take no ``symbols``. ``axes`` are those of one object, 1 for coordinates, 2 for matrices.
     """
 
     def decorate(function: _Function) -> _Function:

@@ -249,12 +249,6 @@ def log_volume_moments(k: int, r: int) -> tuple[float, float]:
 
     .. math:: \tfrac12 \sum_{i=1}^k \left(\psi(\tfrac{r-i+1}{2}) + \log 2\right) - \tfrac k2 \log r, \qquad
         \tfrac14 \sum_{i=1}^k \psi'(\tfrac{r-i+1}{2}).
-
-    Examples
-    --------
-    >>> mean, variance = log_volume_moments(10, 100)
-    >>> round(mean, 4), round(variance, 4)
-    (-0.2851, 0.053)
     """
     from scipy.special import digamma
 
