@@ -74,15 +74,13 @@ class Operand(NamedTuple):
         return tuple(self.array.shape[: self.array.ndim - self.axes])
 
 
-def operands_of(args: Sequence[Any], axes: Sequence[int | None]) -> list[Operand]:
-    """Return the arguments that are traced; ``axes`` has those of one object, None for what is part of the code."""
+def operands_of(args: Sequence[Any], axes: Sequence[int]) -> list[Operand]:
+    """Return the arguments that are traced; ``axes`` has those of one object."""
     operands = []
     for place, (value, own) in enumerate(zip(args, axes, strict=False)):
-        if own is None or value is None or isinstance(value, Algebra):
-            continue
         if isinstance(value, Multivector):
             operands.append(Operand(place, value.coefficients, own + 1))
-        else:
+        elif value is not None and not isinstance(value, Algebra):
             operands.append(Operand(place, value if is_tensor(value) else np.asarray(value), own))
     return operands
 

@@ -52,14 +52,12 @@ _TRACED = frozenset(np.typecodes["Float"] + np.typecodes["AllInteger"])
 class Specialization:
     """The paths of one function."""
 
-    def __init__(
-        self, function: Callable[..., Any], axes: dict[str, int], static: Sequence[str], *, symbols: bool = True
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], axes: dict[str, int], *, symbols: bool = True) -> None:
         self.function, self._takes_symbols = function, symbols
         self._signature = inspect.signature(function)
         names = [p.name for p in self._signature.parameters.values() if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         self._positional = frozenset(names)
-        self._axes = [None if name in static else axes.get(name, 0) for name in names]
+        self._axes = [axes.get(name, 0) for name in names]
         self._kinds: dict[Any, Kind] = {}  # by keys with the identities of algebras
         self._equal: dict[Any, Kind] = {}  # by the algebras and the rest of the keys
 
@@ -76,7 +74,7 @@ class Specialization:
         many = False
         for value, axes in zip(args, self._axes, strict=False):
             kind = value.__class__
-            if axes is None or value is None:
+            if value is None:
                 key += (kind, value)
             elif kind is Multivector:
                 array = value.coefficients
@@ -323,15 +321,15 @@ class Specialization:
             raise
 
 
-def specialized(static: Sequence[str] = (), *, symbols: bool = True, **axes: int) -> Callable[[_Function], _Function]:
+def specialized(*, symbols: bool = True, **axes: int) -> Callable[[_Function], _Function]:
     """Return a decorator for functions of one object and of batches: see the module.
 
-    ``static`` names positional arguments that are part of the code; keyword-only ones always are. Series and iterations
-    have no closed form, and take no ``symbols``. ``axes`` are those of one object, 1 for coordinates, 2 for matrices.
+    Keyword-only arguments are part of the code. Series and iterations have no closed form, and take no ``symbols``.
+    ``axes`` are those of one object: 1 for coordinates, 2 for matrices.
     """
 
     def decorate(function: _Function) -> _Function:
-        specialization = Specialization(function, axes, static, symbols=symbols)
+        specialization = Specialization(function, axes, symbols=symbols)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -27,7 +27,7 @@ class _Call(NamedTuple):
     function: Callable[..., Any]
     args: Sequence[Any]
     kwargs: dict[str, Any]
-    axes: Sequence[int | None]
+    axes: Sequence[int]
     operands: Sequence[Operand]
     refusal: Exception
 
@@ -47,7 +47,7 @@ class _Sample(NamedTuple):
     result: Any
 
 
-def holds_symbols(args: Sequence[Any], axes: Sequence[int | None]) -> bool:
+def holds_symbols(args: Sequence[Any], axes: Sequence[int]) -> bool:
     """Tell whether arguments hold SymPy's symbols."""
     try:
         arrays = [operand.array for operand in operands_of(args, axes)]
@@ -60,7 +60,7 @@ def of_symbols(
     function: Callable[..., Any],
     args: Sequence[Any],
     kwargs: dict[str, Any],
-    axes: Sequence[int | None],
+    axes: Sequence[int],
     refusal: Exception,
 ) -> tuple[list[Any], tuple[int, ...]]:
     """Return the results of the elements of a batch, each a batch of one element, and its axes; else one result and ().
