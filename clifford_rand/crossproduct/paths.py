@@ -214,7 +214,7 @@ def null_vectors(X: NDArray[Any], index: NDArray[np.int64], rtol: float, peaks: 
 _WITH_PEAKS = {"closed": by_closed_form, "lapack": by_lapack}
 
 
-def exact_products(A: NDArray[Any], rtol: float | None, owner: str, name: str = "A") -> NDArray[Any]:
+def exact_products(A: NDArray[Any], rtol: float | None, owner: str) -> NDArray[Any]:
     """Return the cross products (..., d) of the rows of ``A`` (..., d-1, d), an array of Python integers and fractions.
 
     The rows times their denominators are eliminated without fractions. The last pivot is one of the d minors, and the
@@ -225,7 +225,7 @@ def exact_products(A: NDArray[Any], rtol: float | None, owner: str, name: str = 
         raise fail("rtol", owner, "None for an array of objects", describe(f"rtol = {rtol!r}"), hint)
     from clifford_rand.functions.scaling import echelon, integer_rows  # of exact numbers alone
 
-    rows, denominators = integer_rows(A, name, owner)
+    rows, denominators = integer_rows(A, "A", owner)
     vectors = np.empty((*A.shape[:-2], A.shape[-1]), dtype=object)
     for place in np.ndindex(*A.shape[:-2]):
         common = math.prod(denominators[place].tolist())

@@ -155,6 +155,7 @@ def log_falling(r: int, k: int) -> float:
 
 def log_minor_of_draws(r: int, k: int) -> float:
     """Return log of r!/((r-k)! r^k), -inf for k > r: of r independent rows of covariance I/r."""
+    k = check_integer(k, "k", "log_minor_constant", low=0)
     return log_falling(r, k) - k * math.log(r) if k <= r else -math.inf
 
 

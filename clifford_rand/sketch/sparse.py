@@ -287,7 +287,7 @@ class SparseSign(SignColumns):
         The signs are independent, so J ≠ J' has mean zero, and of det(S_IJ)² the squares of its terms remain: k
         distinct rows in order, each in its column with probability s/r, over s^k.
         """
-        return log_minor_of_draws(self.r, check_integer(k, "k", "log_minor_constant", low=0))
+        return log_minor_of_draws(self.r, k)
 
 
 def _in(matrix: Any, dtype: np.dtype[Any]) -> Any:
