@@ -41,16 +41,6 @@ def numpy_and_scipy(monkeypatch):
     return lambda: tuple(one.threads for one in fakes)
 
 
-def test_limits_that_overlap_leave_nothing_behind(numpy_and_scipy):
-    ONE_BLAS_THREAD.__enter__()
-    assert numpy_and_scipy() == (1, 1)
-    ONE_NUMPY_THREAD.__enter__()
-    ONE_BLAS_THREAD.__exit__(None, None, None)
-    assert numpy_and_scipy() == (1, 3)  # NumPy's is still held, and only that
-    ONE_NUMPY_THREAD.__exit__(None, None, None)
-    assert numpy_and_scipy() == (4, 3)
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_any_order_of_entries_and_exits(numpy_and_scipy, seed):
     rng = random.Random(seed)

@@ -1,8 +1,6 @@
 """Slices in threads: they cover the range, may nest, fail in order, and outlive a fork."""
 
 import multiprocessing
-import os
-import signal
 import sys
 import threading
 import time
@@ -121,39 +119,31 @@ def test_a_property_is_computed_once_and_is_one_value_in_all_threads():
             assert len(set(callers.map(read, [shared] * 4))) == 1
 
 
-def test_a_property_of_one_instance_does_not_wait_for_that_of_another():
-    slow = Once(threading.Event())
-    worker = threading.Thread(target=lambda: slow.value)
+@pytest.fixture
+def slow():
+    """A property that another thread is computing."""
+    one = Once(threading.Event())
+    worker = threading.Thread(target=lambda: one.value)
     worker.start()
-    assert slow.begun.wait(60)
+    assert one.begun.wait(60)
+    yield one
+    one.go.set()
+    worker.join()
+
+
+def test_a_property_of_one_instance_does_not_wait_for_that_of_another(slow):
     with ThreadPoolExecutor(1) as caller:
         caller.submit(lambda: Once().value).result(timeout=20)
-    slow.go.set()
-    worker.join()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
-def test_a_property_that_is_computed_while_the_process_is_forked_locks_nothing():
-    slow = Once(threading.Event())
-    worker = threading.Thread(target=lambda: slow.value)
-    worker.start()
-    assert slow.begun.wait(60)
-    child = os.fork()
-    if child == 0:
-        _ = Once().value
-        os._exit(0)
-    deadline = time.monotonic() + 20
-    ended = 0
-    while not ended and time.monotonic() < deadline:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        time.sleep(0.01)
-    if not ended:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-    slow.go.set()
-    worker.join()
-    assert ended
-    assert status == 0
+def test_a_property_that_is_computed_while_the_process_is_forked_locks_nothing(slow):
+    child = multiprocessing.get_context("fork").Process(target=lambda: Once().value)
+    child.start()
+    child.join(20)
+    child.kill()
+    child.join()
+    assert child.exitcode == 0
 
 
 def test_items_are_drawn_a_few_ahead_and_come_in_order():
@@ -216,9 +206,8 @@ def test_fixed_parts_cover_the_range_whatever_the_processors(monkeypatch, size, 
 
 def test_sums_are_the_same_bits_for_any_number_of_processors(monkeypatch):
     """Terms of many magnitudes, which round otherwise in another order; some threads are late."""
-    terms = np.random.default_rng(0).standard_normal((40, 50)) * 10.0 ** np.random.default_rng(1).integers(
-        -8, 8, (40, 50)
-    )
+    rng = np.random.default_rng(0)
+    terms = rng.standard_normal((40, 50)) * 10.0 ** rng.integers(-8, 8, (40, 50))
 
     def term(part):
         time.sleep(0.002 * (part.start % 3))
