@@ -8,9 +8,7 @@ with Hessians W of the rows' weighted losses, a step takes the matrix
 and, from which the intercepts T are eliminated,
 :math:`\tilde B=\hat B-\hat BST(T^TS\hat BST)^{-1}T^TS\hat B`.
 
-References
-----------
-Rasmussen, Williams, "Gaussian processes for machine learning" (2006), algorithms 3.1 and 3.3.
+References: Rasmussen, Williams, "Gaussian processes for machine learning" (2006), algorithms 3.1 and 3.3.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -116,10 +114,8 @@ class InverseBlocks:
         return np.asarray(out)
 
 
-def left_out(
-    blocks: InverseBlocks, datafit: Datafit, f: Array, groups: Groups | None = None, share: Array | None = None
-) -> Array:
-    r"""Return the predictions (n, C) of every row, or of the rows of every group, without their losses.
+class LeftOut:
+    r"""The predictions (n, C) of every row, or of the rows of every group, without their losses.
 
     With :math:`\tilde B` at the optimum f, without the losses of g the quadratic model moves
 
@@ -136,15 +132,10 @@ def left_out(
 
     ``f`` (n, C): the optimum. ``share`` (n,): s, without groups.
 
-    References
-    ----------
-    Rad, Maleki, "A scalable estimate of the out-of-sample prediction error via approximate leave-one-out
+    References: Rad, Maleki, "A scalable estimate of the out-of-sample prediction error via approximate leave-one-out
     cross-validation", J. R. Stat. Soc. B 82 (2020), eq. 9, the first term.
     """
-    return _LeftOut(blocks, datafit, f, share).run(groups)
 
-
-class _LeftOut:
     def __init__(self, system: InverseBlocks, datafit: Datafit, f: Array, share: Array | None) -> None:
         self._system, self._datafit, self._f = system, datafit, f
         self._share = np.ones(len(f)) if share is None else share
@@ -152,6 +143,7 @@ class _LeftOut:
         self._scaled = self._residual / system.roots
 
     def run(self, groups: Groups | None) -> Array:
+        """Return them, of every row if there are no groups."""
         system, (n, C) = self._system, self._f.shape
         parts: Groups = list(np.arange(n)[:, None]) if groups is None else groups
         sizes = np.array([len(g) for g in parts])

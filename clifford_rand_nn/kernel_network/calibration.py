@@ -45,11 +45,9 @@ class Calibration:
 
     ``scale``: :math:`\bar v`, the mean variance of the rows of training.
 
-    References
-    ----------
-    Platt, "Probabilistic outputs for support vector machines", 1999; Guo, Pleiss, Sun, Weinberger, "On calibration of
-    modern neural networks", ICML 2017, for several classes; MacKay, "The evidence framework applied to classification
-    networks", Neural Computation 4 (1992), eq. 9, for the variance.
+    References: Platt, "Probabilistic outputs for support vector machines", 1999; Guo, Pleiss, Sun, Weinberger, "On
+    calibration of modern neural networks", ICML 2017, for several classes; MacKay, "The evidence framework applied to
+    classification networks", Neural Computation 4 (1992), eq. 9, for the variance.
     """
 
     slopes: Array  # (3,)

@@ -39,9 +39,7 @@ class PredictiveVariance:
 
     ``rows`` (n, d). ``noise`` (n,): :math:`\sigma^2 = n\beta/\omega`.
 
-    References
-    ----------
-    Rasmussen, Williams, "Gaussian processes for machine learning", 2006, eq. 2.26 and 2.42.
+    References: Rasmussen, Williams, "Gaussian processes for machine learning", 2006, eq. 2.26 and 2.42.
     """
 
     def __init__(self, kernel: GateKernel, rows: Array, noise: Array) -> None:
@@ -118,10 +116,8 @@ class Intervals:
 
     ``scale``: :math:`\bar v`, the mean variance of the rows of training.
 
-    References
-    ----------
-    Barber, Candès, Ramdas, Tibshirani, "Predictive inference with the jackknife+", Ann. Statist. 49 (2021), eq. 1.2
-    with the scores of Lei, G'Sell, Rinaldo, Tibshirani, Wasserman, "Distribution-free predictive inference for
+    References: Barber, Candès, Ramdas, Tibshirani, "Predictive inference with the jackknife+", Ann. Statist. 49 (2021),
+    eq. 1.2 with the scores of Lei, G'Sell, Rinaldo, Tibshirani, Wasserman, "Distribution-free predictive inference for
     regression", J. Amer. Statist. Assoc. 113 (2018), section 5.2.
     """
 
@@ -257,9 +253,8 @@ def fit_noise(
     ``loo``: of the rows that g is fitted to, and ``place`` (n,) the one that each residual is of; those of one row are
     left out together. ``weights`` (n,) with mean 1.
 
-    References
-    ----------
-    Papadopoulos, Gammerman, Vovk, "Normalized nonconformity measures for regression conformal prediction", AIA 2008.
+    References: Papadopoulos, Gammerman, Vovk, "Normalized nonconformity measures for regression conformal prediction",
+    AIA 2008.
     """
     r = np.abs(residuals)
     omega = np.ones(len(r)) if weights is None else weights
@@ -316,9 +311,7 @@ def design_effect(scores: Array, blocks: NDArray[Any]) -> Array:
 
     :math:`\rho` is the intraclass correlation by the analysis of variance, at most 1 and at least 0.
 
-    References
-    ----------
-    Kish, "Survey sampling", 1965, section 5.4.
+    References: Kish, "Survey sampling", 1965, section 5.4.
     """
     place, sizes = np.unique(blocks, return_inverse=True, return_counts=True)[1:]
     n, k = len(scores), len(sizes)

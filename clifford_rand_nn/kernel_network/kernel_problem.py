@@ -184,11 +184,9 @@ class GateKernel:
     rows: both are in one cell of a Mondrian partition. :math:`\mu_j` is 1; with a frame it is the length of row j of F
     over the mean of those that are not 0, so that columns along which the metric is large are cut more finely.
 
-    References
-    ----------
-    Cho, Saul, "Kernel methods for deep learning", NIPS 2009, eq. 6 with n = 0, times z·z'; Dwaraknath, Ergen, Pilanci,
-    "Fixing the NTK", NeurIPS 2023; Balog, Lakshminarayanan, Ghahramani, Roy, Teh, "The Mondrian kernel", UAI 2016,
-    prop. 1, for boxes.
+    References: Cho, Saul, "Kernel methods for deep learning", NIPS 2009, eq. 6 with n = 0, times z·z'; Dwaraknath,
+    Ergen, Pilanci, "Fixing the NTK", NeurIPS 2023; Balog, Lakshminarayanan, Ghahramani, Roy, Teh, "The Mondrian
+    kernel", UAI 2016, prop. 1, for boxes.
 
     Examples
     --------

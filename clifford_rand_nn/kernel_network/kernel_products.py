@@ -1,6 +1,6 @@
 """Products with the kernel matrix of many rows by tiles, and its Nyström approximation in the span of landmarks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -122,36 +122,41 @@ class KernelTiles:
 
     def multiply_from(self, rows: NDArray[np.floating], V: Array) -> Array:
         """Return K(rows, X) V, (m, C) in double precision: predictions, tile by tile."""
-        new = KernelTiles(self.kernel, rows, self.dtype)
-        V, out = np.asarray(V, dtype=self.dtype), np.zeros((new.n, V.shape[1]))
+        V, out = np.asarray(V, dtype=self.dtype), np.zeros((len(rows), V.shape[1]))
 
-        def share(part: slice) -> None:
-            for i in range(part.start, part.stop, _HEIGHT):
-                mine = slice(i, min(i + _HEIGHT, part.stop))
-                for columns in self._spans(0):
-                    out[mine] += new.tile(mine, columns, self) @ V[columns]
+        def add(mine: slice, columns: slice, tile: NDArray[Any]) -> None:
+            out[mine] += tile @ V[columns]
 
-        with ONE_BLAS_THREAD:
-            for_each_part(share, new.n, least=_HEIGHT, step=_HEIGHT)
+        self._for_tiles_from(rows, add)
         return out
 
     def matrix_from(self, rows: NDArray[np.floating], threads: bool = True) -> NDArray[Any]:
         """Return K(rows, X), (m, n), of the tiles' type; in this thread alone where others have rows of their own."""
+        out = np.empty((len(rows), self.n), dtype=self.dtype)
+
+        def write(mine: slice, columns: slice, tile: NDArray[Any]) -> None:
+            out[mine, columns] = tile
+
+        self._for_tiles_from(rows, write, threads)
+        return out
+
+    def _for_tiles_from(
+        self, rows: NDArray[np.floating], use: Callable[[slice, slice, NDArray[Any]], None], threads: bool = True
+    ) -> None:
+        """Call ``use`` with the places and the entries of every tile of K(rows, X)."""
         new = KernelTiles(self.kernel, rows, self.dtype)
-        out = np.empty((new.n, self.n), dtype=self.dtype)
 
         def share(part: slice) -> None:
             for i in range(part.start, part.stop, _HEIGHT):
                 mine = slice(i, min(i + _HEIGHT, part.stop))
                 for columns in self._spans(0):
-                    out[mine, columns] = new.tile(mine, columns, self)
+                    use(mine, columns, new.tile(mine, columns, self))
 
         if not threads:
             share(slice(0, new.n))
-            return out
+            return
         with ONE_BLAS_THREAD:
             for_each_part(share, new.n, least=_HEIGHT, step=_HEIGHT)
-        return out
 
     @property
     def _n_pairs(self) -> int:

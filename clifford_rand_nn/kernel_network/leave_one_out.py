@@ -136,7 +136,7 @@ class LeaveOneOut:
             raise fail("targets", owner, "at least two rows, so that one can be left out", describe(f"{n} row"))
         self.targets, self.n, self._duplicates = targets, n, duplicates
         self._root = np.ones(n) if weights is None else np.sqrt(weights)
-        self._members = None if groups is None else _members(groups)
+        self._members = None if groups is None else members(groups)
         if self._members is not None and len(self._members) < 2:
             raise fail("groups", owner, "at least two groups, so that one can be left out", describe("one group"))
         if weights is not None:  # S K S, S = Ω^{1/2}, whose eigenvectors serve every beta
@@ -255,7 +255,7 @@ def predictive_variances(left: Array, noise: Array) -> Array:
     return np.asarray(np.maximum(1 / left - 1, 0) * noise)
 
 
-def _members(groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+def members(groups: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Return the rows of each group."""
     order = np.argsort(groups, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)

@@ -45,9 +45,9 @@ class Way:
     name: str
     seconds: float
     bytes: float
-    landmarks: int
-    keep_tiles: bool  # half of the kernel matrix
-    reason: str
+    landmarks: int = 0
+    keep_tiles: bool = False  # half of the kernel matrix
+    reason: str = ""
 
 
 def estimates(n: int, width: int, outputs: int, levels: float, most: float, seconds: float) -> dict[str, Way]:
@@ -67,18 +67,13 @@ def estimates(n: int, width: int, outputs: int, levels: float, most: float, seco
     half = KernelTiles.kept_bytes(n)
     keep_tiles = kept_product < product and bytes_m + half <= most
     steps = product + (_STEPS - 1) * (kept_product if keep_tiles else product)
-    return {
-        "factor": Way("factor", _FACTORS * _FACTOR * n**3 + 3 * judged, factor_bytes(n) + own, 0, False, ""),
-        "gradients": Way(
-            "gradients",
-            _COMPARED + _FEATURES * n * m * m + steps + 2 * judged,
-            bytes_m + keep_tiles * half,
-            m,
-            keep_tiles,
-            "",
-        ),
-        "landmarks": Way("landmarks", spanning.seconds(few), spanning.bytes(few) + own, few, False, ""),
-    }
+    gradients = _COMPARED + _FEATURES * n * m * m + steps + 2 * judged
+    ways = (
+        Way("factor", _FACTORS * _FACTOR * n**3 + 3 * judged, factor_bytes(n) + own),
+        Way("gradients", gradients, bytes_m + keep_tiles * half, m, keep_tiles),
+        Way("landmarks", spanning.seconds(few), spanning.bytes(few) + own, few),
+    )
+    return {way.name: way for way in ways}
 
 
 def choose(
@@ -105,13 +100,9 @@ def choose(
         raise fail("max_memory", "solve_many", needed, describe(quantity(most)))
     whole = [way for way in fitting if way.name != "landmarks"]
     quick = [way for way in whole if way.seconds <= seconds]
-    about = ", ".join(
-        f"{way.name} {way.seconds:.2g} s" if way.bytes <= most else f"{way.name} {quantity(way.bytes)}"
-        for way in ways.values()
-    )
-    about = (
-        f"n = {n}, {width} features, {outputs} outputs, limits {seconds:.4g} s and {quantity(most)}; expected: {about}"
-    )
+    expected = {way.name: f"{way.seconds:.2g} s" if way.bytes <= most else quantity(way.bytes) for way in ways.values()}
+    about = f"n = {n}, {width} features, {outputs} outputs, limits {seconds:.4g} s and {quantity(most)}; expected: "
+    about += ", ".join(f"{name} {takes}" for name, takes in expected.items())
     if ways["factor"] in quick and ways["factor"].seconds <= _PROMPT:
         return replace(ways["factor"], reason=about)
     if quick:

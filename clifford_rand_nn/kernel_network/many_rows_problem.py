@@ -81,24 +81,42 @@ def solve_certified(
         alpha = start - start.mean(axis=0)
         fitted = judging(alpha)
         problem.check(watch, 0, alpha, fitted)
-    done = 0
+    step: CGIterate
+    done, is_late = 0, False
+
+    def is_over(now: CGIterate) -> bool:
+        """Keep the step; end at the tolerance or a limit by its residuals, with time for the product that judges."""
+        nonlocal step, is_late
+        step = now
+        if not step.images:
+            return False
+        point = fitted + step.images[0], alpha + step.x
+        judged = judge(*point, problem.targets, problem.weights, problem.beta, problem.diagonal)
+        is_near = judged.objective - judged.bound.value <= _INSIDE * limits.tol * judged.objective
+        if is_near or done + step.n_products >= limits.max_iter:
+            return True
+        if limits.max_time is not None:
+            # one more step and the product that judges it still fit the time
+            last = seconds["exact"] or _SLOWER * seconds["steps"]
+            is_late = watch.seconds + seconds["steps"] + last > limits.max_time
+        return is_late
+
     while watch.status is None:
         before = watch.gap
-        run = _Run(problem, watch, limits, alpha, fitted, done, seconds)
         # residual of (K + diag(ρ))α = y - 1t, by products in double precision
         left = problem.targets - fitted - problem.radius[:, None] * alpha
         try:
-            step, interrupted = solve_with_intercept(stepping, precondition, problem.radius, left, run.is_over), False
+            step, interrupted = solve_with_intercept(stepping, precondition, problem.radius, left, is_over), False
         except KeyboardInterrupt:
-            step, interrupted = run.step, True
-        alpha, done = alpha + step.x, run.n_iter
+            interrupted = True
+        alpha, done = alpha + step.x, done + step.n_products
         # 1ᵀα = 0 makes α a dual point; round-off of the steps leaves it
         alpha -= alpha.mean(axis=0)
         fitted = fitted + sum(step.images) if fast is None else judging(alpha)
         problem.check(watch, done, alpha, fitted)
         if interrupted:
             watch.stop(Status.INTERRUPTED)
-        elif watch.status is None and run.late:
+        elif watch.status is None and is_late:
             watch.stop(Status.MAX_TIME)
         elif watch.status is None and watch.gap > _FALLS * before:
             watch.stop(Status.STALLED)
@@ -127,43 +145,6 @@ def solve_with_intercept(
         return np.asarray(z - z.mean(axis=0))  # round-off
 
     return conjugate_gradient(apply, right - right.mean(axis=0), inverse, max_iter=sys.maxsize, stop=stop)
-
-
-class _Run:
-    """One run of conjugate gradients: its last step, and whether it goes on by the gap that its residuals promise."""
-
-    step: CGIterate
-
-    def __init__(
-        self,
-        problem: Regression,
-        watch: Watch[KernelFit],
-        limits: Limits,
-        alpha: Array,
-        fitted: Array,
-        done: int,
-        seconds: dict[str, float],
-    ) -> None:
-        self._problem, self._watch, self._limits = problem, watch, limits
-        self._alpha, self._fitted, self._seconds = alpha, fitted, seconds
-        self._done = self.n_iter = done
-        self.late = False
-
-    def is_over(self, step: CGIterate) -> bool:
-        """Keep the step; end at the tolerance or a limit, with time for the product that judges."""
-        self.step, self.n_iter = step, self._done + step.n_products
-        if not step.images:
-            return False
-        problem, limits = self._problem, self._limits
-        alpha, fitted = self._alpha + step.x, self._fitted + step.images[0]
-        now = judge(fitted, alpha, problem.targets, problem.weights, problem.beta, problem.diagonal)
-        if now.objective - now.bound.value <= _INSIDE * limits.tol * now.objective or self.n_iter >= limits.max_iter:
-            return True
-        if limits.max_time is not None:
-            # one more step and the product that judges it still fit the time
-            last = self._seconds["exact"] or _SLOWER * self._seconds["steps"]
-            self.late = self._watch.seconds + self._seconds["steps"] + last > limits.max_time
-        return self.late
 
 
 def _timed(multiply: Operator, seconds: dict[str, float], name: str) -> Callable[[Array], Array]:

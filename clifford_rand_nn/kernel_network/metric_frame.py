@@ -48,10 +48,8 @@ def gradient_outer_product(
     where the gradients are taken; None for X. ``weights`` (m,): ω, with mean 1. Return value: in
     (units of f / units of x)².
 
-    References
-    ----------
-    Radhakrishnan, Beaglehole, Pandit, Belkin, "Mechanism for feature learning in neural networks and backpropagation-
-    free machine learning models", Science 383 (2024), eq. 2: the average gradient outer product.
+    References: Radhakrishnan, Beaglehole, Pandit, Belkin, "Mechanism for feature learning in neural networks and
+    backpropagation-free machine learning models", Science 383 (2024), eq. 2: the average gradient outer product.
 
     Examples
     --------
@@ -168,9 +166,7 @@ def learn_frame(
     none. ``factors``: one of each fit and of the ``beta`` that is returned: one more than there are iterations. Raises
     ArgumentError: shapes that do not fit, beta ≤ 0, an unknown shape.
 
-    References
-    ----------
-    As of `gradient_outer_product`: recursive feature machines, with other kernels.
+    References: As of `gradient_outer_product`: recursive feature machines, with other kernels.
 
     Examples
     --------

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clifford_rand._checks import as_array, describe, fail
 from clifford_rand._threads import blas_threads
-from clifford_rand._typing import Array, ArrayLike
-from clifford_rand_nn.kernel_network.approximate_leave_one_out import Groups, InverseBlocks, left_out
+from clifford_rand._typing import Array
+from clifford_rand_nn.kernel_network.approximate_leave_one_out import Groups, InverseBlocks, LeftOut
 from clifford_rand_nn.kernel_network.cholesky import spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
+from clifford_rand_nn.kernel_network.leave_one_out import members
 from clifford_rand_nn.kernel_network.metric_selection import Fold
 from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.loss import Loss
@@ -22,11 +22,10 @@ from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Limits, Status
 from clifford_rand_nn.solvers.kernel_newton import State
 from clifford_rand_nn.solvers.stopping import Watch, unless_interrupted
 
-_PATH_OWNER = "NewtonPath"
 _NEAR = 1e-3  # a gap from which one step moves predictions so little that its curvatures are those of the optimum
 _CUBE = 5.8e-12  # seconds of a Cholesky factorization of order n, by n³, on two cores
 _LOGISTIC, _SOFTMAX = 3.0, 27.0  # such factorizations for one beta, and for one beta and class
-_REFITS = 0.08  # seconds of what `left_out` refits for one beta
+_REFITS = 0.08  # seconds of what `LeftOut` refits for one beta
 _OWNER = "choose_beta"
 STEPS = 100  # of a fit
 RATIO = 4.0  # of neighboring betas
@@ -63,18 +62,6 @@ def seconds(n: int, n_classes: int, n_fits: int = 1, n_left_out: int = 1) -> flo
     return n_fits * factors * _CUBE * float(n) ** 3 + n_left_out * _REFITS
 
 
-def rows_of(groups: ArrayLike, n: int) -> Groups:
-    """Return the rows of every group."""
-    labels = as_array(groups, "groups", _PATH_OWNER)
-    if labels.shape != (n,):
-        raise fail("groups", _PATH_OWNER, f"of shape ({n},)", describe(f"shape {labels.shape}"))
-    _, index = np.unique(labels, return_inverse=True)
-    parts = np.split(np.argsort(index, kind="stable"), np.cumsum(np.bincount(index))[:-1])
-    if len(parts) < 2:
-        raise fail("groups", _PATH_OWNER, "at least two groups, so that one can be left out", describe("one group"))
-    return parts
-
-
 class NewtonPath:
     r"""A kernel network with a free intercept for every beta, each fit beginning near the last two, by Newton's method.
 
@@ -84,7 +71,7 @@ class NewtonPath:
     The dual, whose bound gives the gap, is over :math:`\theta=n\beta\alpha` with :math:`1^T\theta=0`:
     :math:`\max_\theta\frac1n\sum_i-\omega_i\ell^*(-\theta_i/\omega_i)-\frac1{2n^2\beta}\mathrm{tr}(\theta^TK\theta)`.
 
-    Predictions without a row are approximate, see `left_out`. They leave out the row's loss, and keep the kernel,
+    Predictions without a row are approximate, see `LeftOut`. They leave out the row's loss, and keep the kernel,
     :math:`n\beta` and the other losses. With labels, at the best beta, they miss the mean loss of refits by .1 % for
     two classes and about 1 % for eleven (100 rows of each of 23 tables), by less with more rows, by more where beta is
     so small that the network interpolates; a class whose only row is left out has no prediction.
@@ -133,7 +120,8 @@ class NewtonPath:
                 system = newton.system if is_near and newton.system is not None else newton.system_at(best.f)
                 inverse = InverseBlocks(system, newton.border)
                 with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not finite, or not taken
-                    alone = _centered(left_out(inverse, self._datafit, best.f, self._groups, self._share))
+                    alone = LeftOut(inverse, self._datafit, best.f, self._share).run(self._groups)
+                    alone = _centered(alone)
                 is_known = np.isfinite(alone).all(axis=1)
             except np.linalg.LinAlgError:
                 is_known = np.zeros(self.n, dtype=bool)
@@ -234,7 +222,7 @@ def choose_beta(K: Array, task: BetaTask) -> BetaChoice:
     taken. Raises KeyboardInterrupt: by Ctrl-C: half a choice is none.
     """
     targets, loss, beta, weights, groups, max_time, fixed, share = task
-    parts = None if groups is None else rows_of(groups, len(K))
+    parts = None if groups is None else members(groups)
     datafit = make_datafit(loss, targets, len(K), _OWNER, None, weights)
     path = NewtonPath(np.ascontiguousarray(K), datafit, parts, share=share)
     limits = Limits.of(_OWNER, max_iter=STEPS, max_time=max_time)
@@ -269,7 +257,7 @@ def choose_by_holdout(
     targets, loss, beta, weights, groups, max_time, fixed, share = task
     n, size = len(rows), spread(kernel(rows))
     w = np.ones(n) if weights is None else weights
-    together = None if groups is None else rows_of(groups, n)
+    together = None if groups is None else members(groups)
 
     def path(K: NDArray[Any], some: NDArray[np.intp], leave_out: bool) -> NewtonPath:
         datafit = make_datafit(loss, targets[some], len(some), _OWNER, None, None if weights is None else w[some])

@@ -4,10 +4,8 @@ A value with the share F of the training rows below it, half of its ties include
 less the mean of the scores and over their deviation. The map is invariant to increasing transformations of a column
 at its knots; values beyond the training range have the score of its end.
 
-References
-----------
-van der Waerden, "Order tests for the two-sample problem", Indag. Math. 14 (1952); ``QuantileTransformer`` of
-scikit-learn is the same with ``output_distribution="normal"``, but for ties and the ends.
+References: van der Waerden, "Order tests for the two-sample problem", Indag. Math. 14 (1952); ``QuantileTransformer``
+of scikit-learn is the same with ``output_distribution="normal"``, but for ties and the ends.
 """
 
 from typing import NamedTuple
@@ -30,16 +28,10 @@ class Scores(NamedTuple):
     values: Array
 
 
-class Ranks(NamedTuple):
-    """The knots (k, d) of columns with their normal scores and their ranks from 0 to 1, each (k, d)."""
+def ranks_of(X: NDArray[np.floating], varies: NDArray[np.bool_], weights: Array | None = None) -> Array:
+    """Return knots of the columns of X (n, d), their scores, and their ranks from 0 to 1, (3, k, d).
 
-    knots: Array
-    scores: Array
-    ranks: Array
-
-
-def ranks_of(X: NDArray[np.floating], varies: NDArray[np.bool_], weights: Array | None = None) -> Ranks:
-    """Return knots, scores and ranks of the columns of X (n, d); of columns that do not vary all are 0.
+    Shorter columns repeat the last knot; of columns that do not vary all are 0.
 
     Examples
     --------
@@ -53,16 +45,15 @@ def ranks_of(X: NDArray[np.floating], varies: NDArray[np.bool_], weights: Array 
     [0.167, 0.5, 0.833]
     """
     columns = [_of_column(column.astype(np.float64), weights) for column in X.T[varies]]
-    k, d = max(len(column[0]) for column in columns), X.shape[1]
-    out = Ranks(np.zeros((k, d)), np.zeros((k, d)), np.zeros((k, d)))
+    k = max(column.shape[1] for column in columns)
+    out = np.zeros((3, k, X.shape[1]))
     for j, column in zip(np.flatnonzero(varies), columns, strict=True):
-        for array, part in zip(out, column, strict=True):
-            array[: len(part), j], array[len(part) :, j] = part, part[-1]
+        out[:, :, j] = np.pad(column, ((0, 0), (0, k - column.shape[1])), "edge")
     return out
 
 
-def _of_column(x: Array, weights: Array | None) -> tuple[Array, Array, Array]:
-    """Return knots, scores and ranks of a column (n,)."""
+def _of_column(x: Array, weights: Array | None) -> Array:
+    """Return knots, scores and ranks (3, k) of a column (n,)."""
     values, place = np.unique(x, return_inverse=True)
     mass = np.bincount(place, weights).astype(np.float64)
     eps = np.finfo(np.float64).eps
@@ -76,7 +67,7 @@ def _of_column(x: Array, weights: Array | None) -> tuple[Array, Array, Array]:
     else:
         knots, at = values, scores
     mean = np.average(scores, weights=mass)
-    return knots, (at - mean) / np.sqrt(np.average((scores - mean) ** 2, weights=mass)), ranks
+    return np.stack([knots, (at - mean) / np.sqrt(np.average((scores - mean) ** 2, weights=mass)), ranks])
 
 
 def interpolate(scores: Scores, X: NDArray[np.floating]) -> Array:

@@ -33,19 +33,7 @@ class TargetTransform(NamedTuple):
     that are above all transformed targets by more than half of their range count as that: an exponential of a network
     that is linear beyond its rows has no bound.
 
-    Attributes
-    ----------
-    name : {"none", "log", "log1p", "sqrt"}
-    unit : float
-        u, the mean of the targets: what is predicted is equivariant to their unit.
-    most : float
-        The largest output.
-    factor, shift : float
-        s and a.
-
-    References
-    ----------
-    Duan, "Smearing estimate: a nonparametric retransformation method", J. Amer. Statist. Assoc. 78 (1983).
+    References: Duan, "Smearing estimate: a nonparametric retransformation method", J. Amer. Statist. Assoc. 78 (1983).
 
     Examples
     --------
@@ -55,11 +43,11 @@ class TargetTransform(NamedTuple):
     [1.0, 2.0, 6.0]
     """
 
-    name: str = "none"
-    unit: float = 1.0
-    most: float = _FAR
-    factor: float = 1.0
-    shift: float = 0.0
+    name: str = "none"  # one of `TARGET_TRANSFORMS`
+    unit: float = 1.0  # u, the mean of the targets: what is predicted is equivariant to their unit
+    most: float = _FAR  # the largest output
+    factor: float = 1.0  # s
+    shift: float = 0.0  # a
 
     @classmethod
     def of(cls, name: str, y: Array, weights: Array | None = None) -> "TargetTransform":
@@ -110,32 +98,23 @@ class TargetTransform(NamedTuple):
         return larger(self._h(f) * factor + (shift - self._offset), 0.0) * self.unit
 
     def _h(self, f: Any) -> Any:
-        is_value = isinstance(f, Value)
-        f = 0.0 - maximum(0.0 - f, -self.most) if is_value else np.minimum(f, self.most)
+        larger = maximum if isinstance(f, Value) else np.maximum
+        f = 0.0 - larger(0.0 - f, -self.most)
         if self.name == "sqrt":
-            root = maximum(f, 0.0) if is_value else np.maximum(f, 0.0)
+            root = larger(f, 0.0)
             return root * root
-        return apply("exp", f) if is_value else np.exp(f)
+        return apply("exp", f) if isinstance(f, Value) else np.exp(f)
 
 
 NO_TRANSFORM = TargetTransform()
 
 
 class TargetTransformScore(NamedTuple):
-    """The leave-one-out error of a transformation, in the scale of the target.
+    """The leave-one-out error of a transformation, in the scale of the target."""
 
-    Attributes
-    ----------
-    name : {"none", "log", "log1p", "sqrt"}
-    mean_loss : float
-        Mean squared error of means as a share of the variance.
-    gain_std_error : float
-        Standard error of the difference from the mean loss of "none".
-    """
-
-    name: str
-    mean_loss: float
-    gain_std_error: float
+    name: str  # one of `TARGET_TRANSFORMS`
+    mean_loss: float  # mean squared error of means as a share of the variance
+    gain_std_error: float  # standard error of the difference from the mean loss of "none"
 
 
 def compare_target_transforms(

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from clifford_rand_nn.kernel_network.newton_path import NewtonPath, rows_of
+from clifford_rand_nn.kernel_network.leave_one_out import members
+from clifford_rand_nn.kernel_network.newton_path import NewtonPath
 from clifford_rand_nn.problems.loss_registry import make_datafit
 from clifford_rand_nn.solvers.base import Limits
 
@@ -10,7 +11,7 @@ from clifford_rand_nn.solvers.base import Limits
 def logistic_path(K, targets, weights, betas, loss="logistic", groups=None, leave_out=True, **limits):
     """Return the fits in the order of betas; fewer if time was over or after Ctrl-C."""
     datafit = make_datafit(loss, targets, len(K), "NewtonPath", sample_weight=weights)
-    parts = None if groups is None else rows_of(groups, len(K))
+    parts = None if groups is None else members(np.unique(groups, return_inverse=True)[1])
     path = NewtonPath(np.ascontiguousarray(K, dtype=np.float64), datafit, parts, leave_out)
     limits, fits = Limits.of("NewtonPath", **{"max_iter": 100} | limits), []
     for beta in betas:
