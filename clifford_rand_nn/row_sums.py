@@ -183,19 +183,12 @@ class Targets:
             y = cast(block.y, xp.float64).reshape((len(block.y), -1))
             # exact: the offset has few digits, and the unit is a power of 2
             return (y if self.offset is None else y - self.offset) * 2.0**-self.exponent
-        count = len(self.classes)
-        if xp is np and count == 2:
-            off, on = self._marks()
-            return np.where(block.y.reshape(-1, 1) == self.classes[1], on, off)
-        index = self._index(block)
+        count, index = len(self.classes), self._index(block)
         if xp is np:
             return encode_labels(index, count, self.loss)[0]
-        off, on = self._marks()
+        off, on = (-1.0, 1.0) if self.loss.labels is None else self.loss.labels
         marks = (index == 1)[:, None] if count == 2 else index[:, None] == xp.arange(count, device=index.device)
         return off + (on - off) * cast(marks, xp.float64)
-
-    def _marks(self) -> tuple[float, float]:
-        return (-1.0, 1.0) if self.loss.labels is None else self.loss.labels
 
     def weights(self, block: Block) -> Any:
         """Return weights (k, 1) of mean 1 over all rows, or 1 where all are equal."""
@@ -215,12 +208,8 @@ class Targets:
     def _counting(self, block: Block) -> Any:
         """Return 1 for the rows that count and 0 for those left out."""
         assert self.left_out is not None
-        k = len(block.X)
-        counting = np.ones(k)
-        counting[
-            self.left_out[slice(*np.searchsorted(self.left_out, [block.first, block.first + k]))] - block.first
-        ] = 0
-        xp = library(block.X)
+        counting, rows, xp = np.ones(len(block.X)), self.left_out - block.first, library(block.X)
+        counting[rows[slice(*np.searchsorted(rows, [0, len(counting)]))]] = 0
         return counting if xp is np else xp.asarray(counting, device=block.X.device)
 
     def _index(self, block: Block) -> Any:

@@ -1,7 +1,7 @@
 """Certificates of networks that were trained on shards, which one pass over the shards verifies."""
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +21,8 @@ from clifford_rand_nn.shards.gated_problem import balanced
 from clifford_rand_nn.shards.local_engine import as_engine
 from clifford_rand_nn.shards.source import Shards
 
-
-class Values(NamedTuple):
-    """Objective, bound, the objective of the best constant, and the sum of the weights, of mean 1 in training."""
-
-    primal: float
-    dual: float
-    zero: float
-    weight: float
+# Objective, bound, the objective of the best constant, and the sum of the weights, of mean 1 in training.
+Values = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,10 +99,8 @@ class ShardCertificate(Statement):
         """
         targets, units = self.targets, Units(0, self.targets.exponent)
         if targets.classes is None:
-            targets, network = (
-                replace(targets, offset=network.intercept),
-                replace(network, intercept=0 * network.intercept),
-            )
+            targets = replace(targets, offset=network.intercept)
+            network = replace(network, intercept=0 * network.intercept)
         network = units.inverse().back(network)  # in whose units sums are made
         assert isinstance(network.standard, Standardization)
         rows = LandmarkRows(network.kernel, network.rows, network.standard)
@@ -117,7 +109,7 @@ class ShardCertificate(Statement):
         square, scale = 2 * network.penalty(), np.asarray(self.scale)
         judged = judge(problem, runs, network.alpha, network.intercept, square, self.beta, scale)
         primal = judged.primal + 0.5 * float((judged.shift**2).sum())
-        return Values(units.square(primal), units.square(judged.dual), units.square(judged.zero), judged.weight)
+        return units.square(primal), units.square(judged.dual), units.square(judged.zero), judged.weight
 
     def _judged_gates(self, claim: GatedClaim, runs: Engine) -> Values:
         assert isinstance(self.scale, float)
@@ -138,7 +130,7 @@ class ShardCertificate(Statement):
         primal = value + self.beta * float(0.5 * norms @ norms if claim.squared else norms.sum())
         norms = self.scale * np.sqrt(np.einsum("dpc,dpc->p", judged.gradient, judged.gradient))
         dual = judged.bound(self.scale, float(judged.duals[0]), norms, self.beta, claim.squared, self.fit_intercept)
-        return Values(primal, dual, float(zero) / self.n, float(rows))
+        return primal, dual, float(zero) / self.n, float(rows)
 
 
 def network_of(claim: GatedClaim) -> Network:

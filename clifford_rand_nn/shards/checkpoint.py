@@ -113,18 +113,17 @@ class CheckpointStore:
             header = json.loads(text)
             if header["format"] != _FORMAT:
                 raise ValueError(f"format {header['format']!r}")
-            kind = (header["version"], header["library"])
-            if kind == (_VERSION, __version__) and arrays.pop("digest").tobytes() != _digest(text, arrays):
-                raise ValueError("it is not as it was written")
-            about = dict(header["about"]) if kind == (_VERSION, __version__) else {}
-            state = _decoded(header["state"], arrays) if about else None
+            version, library = kind = (header["version"], header["library"])
+            if kind == (_VERSION, __version__):
+                if arrays.pop("digest").tobytes() != _digest(text, arrays):
+                    raise ValueError("it is not as it was written")
+                about, state = dict(header["about"]), _decoded(header["state"], arrays)
         except FAULTS as error:
             raise ArgumentError(f"{damaged(path, _WHAT, error)} {_ANEW}") from error
         if kind != (_VERSION, __version__):
-            origin = f"{path}: {_WHAT} was written by clifford-rand {kind[1]} (format {kind[0]}), and this is"
-            raise ArgumentError(
-                f"{origin} {__version__} (format {_VERSION}), which might not go on to the same. {_ANEW}"
-            )
+            origin = f"{path}: {_WHAT} was written by clifford-rand {library} (format {version}), and this is"
+            end = f"{__version__} (format {_VERSION}), which might not go on to the same. {_ANEW}"
+            raise ArgumentError(f"{origin} {end}")
         _check_same(about, self._about, path)
         return state
 
@@ -134,24 +133,13 @@ class CheckpointStore:
             self.write(state())
 
     def write(self, state: Any) -> None:
-        """Write a state now; where this fails, warn once, and the file stays as it was.
-
-        Warns
-        -----
-        UserWarning
-        """
+        """Write a state now; where this fails, warn once, and the file stays as it was."""
         if self._checkpoint is None or not self._writes:
             return
         path = self._checkpoint.path
         arrays: list[NDArray[Any]] = []
-        header = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "library": __version__,
-            "about": self._about,
-            "state": _encoded(state, arrays),
-        }
-        text = json.dumps(header).encode()
+        kind = {"format": _FORMAT, "version": _VERSION, "library": __version__}
+        text = json.dumps(kind | {"about": self._about, "state": _encoded(state, arrays)}).encode()
         named: dict[str, Any] = {str(i): array for i, array in enumerate(arrays)}
         named |= {"digest": np.frombuffer(_digest(text, named), np.uint8), "header": np.frombuffer(text, np.uint8)}
         try:
@@ -160,10 +148,8 @@ class CheckpointStore:
         except OSError as error:
             if not self._warned:
                 previous = "the one before it stays" if os.path.exists(path) else "there is none"
-                problem = (
-                    f"{path}: the checkpoint could not be written ({error}); {previous}, the fit goes on, and will try"
-                )
-                warnings.warn(f"{problem} again.", stacklevel=2)
+                problem = f"{path}: the checkpoint could not be written ({error})"
+                warnings.warn(f"{problem}; {previous}, the fit goes on, and will try again.", stacklevel=2)
             self._warned = True
         self._written = time.monotonic()
 

@@ -69,11 +69,11 @@ class DaskEngine(Engine):
             pieces = [
                 self._submit(sum_parts, run, self._of(run), run.parts, sent, kept[run.number]) for run in self._runs
             ]
-            total, _ = pairwise(zip(pieces, self._runs, strict=True), self._together)
-            total = self._folded(total, self._runs[0])
+            tree, _ = pairwise(zip(pieces, self._runs, strict=True), self._together)
+            total = self._folded(tree, self._runs[0])
             self._wait(total, pieces)
-            total_sums: Sums = self._result(total, pieces)
-        return total_sums
+            sums: Sums = self._result(total, pieces)
+        return sums
 
     def _together(self, a: tuple[Any, Run], b: tuple[Any, Run]) -> tuple[Any, Run]:
         """Return a branch of the tree of sums, futures in nested lists, and a run of the worker that will add it up.
@@ -122,9 +122,8 @@ class DaskEngine(Engine):
         """Return the memory limit of each worker that can read the shards; 0 is none. One that dies is none."""
         with connected(self._client):
             replies = self._client.run(about_worker, _files(self.shards), on_error="return")
-        about = {
-            name: reply for name, reply in replies.items() if name in self._names and not isinstance(reply, OSError)
-        }
+        died = {name for name, reply in replies.items() if name not in self._names or isinstance(reply, OSError)}
+        about = {name: reply for name, reply in replies.items() if name not in died}
         if not about:
             raise _refused(describe("one whose workers have died"))
         for name, reply in about.items():
@@ -219,10 +218,8 @@ def _check_travel(shards: Shards) -> None:
     arrays = [getattr(stored, "_array", None) for shard in shards.shards for stored in shard]
     size = sum(array.nbytes for array in arrays if isinstance(array, np.ndarray))
     if size > _SENT:
-        received = describe(f"arrays of this process, {size / 2**20:.0f} MiB")
-        raise fail(
-            "shards", "DaskEngine", "files that every worker can read", received, "Save them and give their paths."
-        )
+        received, hint = describe(f"arrays of this process, {size / 2**20:.0f} MiB"), "Save them and give their paths."
+        raise fail("shards", "DaskEngine", "files that every worker can read", received, hint)
 
 
 def _files(shards: Shards) -> list[str]:

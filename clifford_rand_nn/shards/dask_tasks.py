@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import cache, partial, wraps
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from numpy.typing import NDArray
 
@@ -111,19 +111,12 @@ def connected(client: Any) -> Iterator[None]:
 # ---- what workers run
 
 
-class _Held(NamedTuple):
-    """Rows in memory, read as those of shards are."""
-
-    blocks_of: dict[int, Block]
-
-    def blocks(self, part: Part, rows: int, *, columns: bool = True) -> Iterator[Block]:
-        return self.blocks_of[part.first].pieces(rows)
-
-
 def _reader(rows: Any) -> Read:
-    if isinstance(rows, list):
-        return _Held({block.first: block for block in rows}).blocks
-    return partial(shard_blocks, rows)
+    """Return what reads the rows of shards, or those of blocks in memory as if they were in shards."""
+    if not isinstance(rows, list):
+        return partial(shard_blocks, rows)
+    blocks: dict[int, Block] = {block.first: block for block in rows}
+    return lambda part, rows, *, columns=True: blocks[part.first].pieces(rows)
 
 
 def about_worker(paths: Sequence[str], dask_worker: Any) -> tuple[int, str]:

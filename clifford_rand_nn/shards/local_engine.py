@@ -40,13 +40,8 @@ _Work = TypeVar("_Work", RowSum, RowMap, PartWork)
 class LocalEngine(Engine):
     """Runs sums in threads of this process, in the same bits for every number of them.
 
-    Parameters
-    ----------
-    shards : Shards
-    workers : int, optional
-        Threads; by default one for each processor that the process may use.
-    scratch : path, optional
-        Folder for what is kept of the rows beyond 64 MiB; by default that of the system.
+    ``workers``: threads; by default one for each processor that the process may use. ``scratch``: folder for what is
+    kept of the rows beyond 64 MiB; by default that of the system.
     """
 
     def __init__(self, shards: Shards, workers: int | None = None, scratch: str | None = None) -> None:
@@ -77,10 +72,8 @@ class LocalEngine(Engine):
         term = self._small(term)
 
         def work(index: int, part: Part) -> Sums:
-            kept = tuple(
-                array if isinstance(array, np.ndarray) else array.read(0, array.shape[0]) for array in self._kept[index]
-            )
-            return part_sum(self._read, part, term, kept)
+            kept = (a if isinstance(a, np.ndarray) else a.read(0, a.shape[0]) for a in self._kept[index])
+            return part_sum(self._read, part, term, tuple(kept))
 
         return pairwise(self._in_order(work), added)
 

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -97,10 +96,8 @@ def plan_fit(
         except ArgumentError as error:
             if some is shards:
                 raise
-            problem = (
-                f"{owner}.plan: the trial fits {some.n_rows:,} of the {shards.n_rows:,} rows, and of these: {error}"
-            )
-            raise ArgumentError(problem) from error
+            trial = f"the trial fits {some.n_rows:,} of the {shards.n_rows:,} rows"
+            raise ArgumentError(f"{owner}.plan: {trial}, and of these: {error}") from error
         trial_seconds = time.perf_counter() - began
     factor = shards.n_rows / some.n_rows
     longer = sum(max(0.0, seconds - engine.idle) for seconds in engine.seconds) * (factor - 1)
@@ -250,9 +247,7 @@ class _Memory:
         while not self._over.wait(_LOOK):
             self.peak = max(self.peak, resident())
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._over.set()
         self._thread.join()
         self.peak = max(self.peak, resident())

@@ -145,7 +145,10 @@ def opened_shards(X: Any, y: Any, sample_weight: Any, target: Any, columns: Any)
         X = [X]
         y, sample_weight = ([value] if hasattr(value, "shape") else value for value in (y, sample_weight))
     if isinstance(X, Mapping):
-        _refuse_beside(y, sample_weight)
+        for name, value in (("y", y), ("sample_weight", sample_weight)):
+            if value is not None:
+                rule = "None with a folder that has files of its own"
+                raise fail(name, "Shards", rule, describe(type(value).__name__))
         lists = X
     else:
         X = _listed(X, "X")
@@ -251,12 +254,6 @@ def _neighbors(folder: Path, rows: list[Path]) -> dict[str, list[Path]]:
             raise fail("X", "Shards", rule, describe(f"no {missing.name} in {folder}"))
         roles[role] = wanted
     return roles
-
-
-def _refuse_beside(y: Any, sample_weight: Any) -> None:
-    for name, value in (("y", y), ("sample_weight", sample_weight)):
-        if value is not None:
-            raise fail(name, "Shards", "None with a folder that has files of its own", describe(type(value).__name__))
 
 
 def _listed(values: Any, name: str) -> list[Any]:

@@ -110,14 +110,12 @@ class _Scan(PartWork):
                 continue
             row = block.first + int(np.argwhere(~np.isfinite(values).reshape(len(values), -1).all(axis=1))[0, 0])
             received = describe(f"one that is not, in row {row} of all, in {stored.name}")
-            raise fail(
-                name, self.owner, "finite numbers", received, "Fill or drop such rows when the shards are written."
-            )
+            hint = "Fill or drop such rows when the shards are written."
+            raise fail(name, self.owner, "finite numbers", received, hint)
         if block.weights is not None and (block.weights < 0).any():
             row = block.first + int(np.argmax(block.weights < 0))
-            raise fail(
-                "sample_weight", self.owner, "numbers ≥ 0", describe(f"one < 0, row {row}, {shard.weights.name}")
-            )
+            received = describe(f"one < 0, row {row}, {shard.weights.name}")
+            raise fail("sample_weight", self.owner, "numbers ≥ 0", received)
 
 
 def _check_classes(labels: Mapping[Any, float], where: str, owner: str) -> None:

@@ -125,12 +125,10 @@ class Shards:
                 raise fail("y", "Shards", "numbers in all shards, or texts in all", received)
         if self.n_rows == 0:
             raise fail("X", "Shards", "at least one row", describe("none"))
-        if (
-            self.n_rows * self.n_features * self.dtype.itemsize > _MOST_BYTES
-        ):  # of chunks that are not there: formats fill them in
-            raise fail(
-                "X", "Shards", f"at most {_MOST_BYTES >> 40} TiB", describe(f"shape ({self.n_rows}, {self.n_features})")
-            )
+        # of chunks that are not there: formats fill them in
+        if self.n_rows * self.n_features * self.dtype.itemsize > _MOST_BYTES:
+            received = describe(f"shape ({self.n_rows}, {self.n_features})")
+            raise fail("X", "Shards", f"at most {_MOST_BYTES >> 40} TiB", received)
 
     @property
     def n_rows(self) -> int:

@@ -41,20 +41,10 @@ class TorchEngine(Engine):
 
     A `RowSum` whose ``tensors`` is true gets tensors; the others get NumPy's arrays, and so do all `RowMap`.
 
-    Parameters
-    ----------
-    shards : Shards
-    device : str or torch.device, optional
-        By default this rank's GPU (``torch.cuda.current_device()``) if there is one, unless the process group is of
-        gloo; else the CPU.
-    max_memory : float, optional
-        Bytes a process may use for rows on its device; by default 60 % of a GPU's free memory, and none on the CPU,
-        where the system keeps files that are read again.
-
-    Raises
-    ------
-    ArgumentError
-        In every rank, if one of them cannot read its rows.
+    ``device``: by default this rank's GPU (``torch.cuda.current_device()``) if there is one, unless the process group
+    is of gloo; else the CPU. ``max_memory``: bytes a process may use for rows on its device; by default 60 % of a GPU's
+    free memory, and none on the CPU, where the system keeps files that are read again. Raises ArgumentError in every
+    rank, if one of them cannot read its rows.
     """
 
     def __init__(self, shards: Shards, device: Any = None, max_memory: float | None = None) -> None:
