@@ -203,49 +203,11 @@ def test_warm_starts_on_one_kernel_take_no_more_steps_than_cold_ones(loss):
     assert len(kernel) == 1
 
 
-def test_statuses():
-    problem = make("logistic", False, True, n=60, beta=1e-4)
-    rows = []
-    result = KernelInteriorPoint(tol=1e-8, callback=rows.append).solve(problem)
-    assert tuple(rows) == result.history
-    assert result.status == "optimal"
-    assert result.solver == "kernel"
-    assert rows[-1].relative_gap <= 1e-8 < rows[0].relative_gap
-    short = KernelInteriorPoint(tol=1e-8, max_iter=3).solve(problem)
-    assert short.n_iter == 3
-    assert "stopped after 3 iterations at a relative gap of" in short.message
-    assert "larger max_iter" in short.message
-    assert short.objective - short.duality_gap <= result.objective <= short.objective
-    late = KernelInteriorPoint(tol=1e-8, max_time=1e-5).solve(problem)
-    assert "try a larger max_time" in late.message
-
-
 @pytest.mark.parametrize("loss", LOSSES)
 def test_rounding_ends_a_run_and_is_reported(loss):
     result = KernelInteriorPoint(tol=1e-19).solve(make(loss, False, True, n=40, seed=1))
     assert result.relative_gap <= 1e-9
     assert result.relative_gap == 0 or "by rounding" in result.message
-
-
-def test_memory_is_bounded_before_anything_is_made():
-    problem = make(n=50)
-    needed = KernelInteriorPoint.memory(problem)
-    assert needed >= 8 * 2 * 50**2
-    assert KernelInteriorPoint.memory(make("softmax", n=50)) > KernelInteriorPoint.memory(make("logistic", n=50))
-    assert KernelInteriorPoint(max_memory=needed).solve(problem).status == "optimal"
-    with pytest.raises(ArgumentError, match=r"'max_memory' parameter of KernelInteriorPoint must be at least .* 50 r"):
-        KernelInteriorPoint(max_memory=needed / 2).solve(problem)
-
-
-def test_errors():
-    for name, value, rule in (
-        ("tol", 0, "a finite number > 0. Got 0"),
-        ("max_iter", 0, "an integer ≥ 1"),
-        ("max_time", -1.0, "a finite"),
-        ("max_memory", -1.0, "a finite"),
-    ):
-        with pytest.raises(ArgumentError, match=f"'{name}' parameter of KernelInteriorPoint must be {rule}"):
-            KernelInteriorPoint(**{name: value})
 
 
 def explicit(problem):

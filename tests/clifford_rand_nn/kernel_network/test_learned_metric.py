@@ -44,16 +44,6 @@ def test_of_many_rows_the_gradients_of_a_sample_are_averaged(weighted, monkeypat
     assert 1e-4 < np.abs(sampled - M).max() / np.abs(M).max() < 0.2
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_fit_is_the_optimum(weighted):
-    X, Y = _made()
-    K = GateKernel(1.0)(X)
-    w = np.random.default_rng(1).uniform(0.3, 2, len(X)) if weighted else np.ones(len(X))
-    alpha, t = KernelRidge(K, w if weighted else None).fit(Y, 0.7)
-    np.testing.assert_allclose(K @ alpha + 0.7 * alpha / w[:, None] + t, Y, atol=1e-10)
-    np.testing.assert_allclose(alpha.sum(axis=0), 0, atol=1e-10)
-
-
 def test_a_round_takes_the_outer_product_of_gradients_at_the_rows_old_size():
     X, Y = _made()
     kernel, beta = GateKernel(1.5), 1e-3
@@ -174,27 +164,6 @@ def test_wrong_classes():
     assert wrong_class(np.array([[0.1], [0.1]]), np.array([[1.0], [-1.0]])).tolist() == [False, True]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_what_is_left_out_is_what_refits_without_it_say(weighted):
-    """Without a row, or all rows of its group: their losses go, nβ stays."""
-    X, Y = _made(n=30)
-    w = np.random.default_rng(1).uniform(0.3, 2, len(X)) if weighted else np.ones(len(X))
-    K, rows = GateKernel(1.0)(X), np.arange(3, 27)
-    belongs = np.where(np.arange(30) < 15, np.arange(30) // 3, np.arange(30))
-    ridge = KernelRidge(K, w if weighted else None)
-    found, left, alpha, _ = ridge.left_out(Y, 0.3, rows, belongs)
-    np.testing.assert_allclose(alpha, ridge.fit(Y, 0.3)[0], rtol=1e-9)
-    for row, mine in zip(rows, found, strict=True):
-        kept = np.flatnonzero(belongs != belongs[row])
-        alpha, t = KernelRidge(K[np.ix_(kept, kept)], w[kept]).fit(Y[kept], 0.3)
-        np.testing.assert_allclose(mine, K[row, kept] @ alpha + t, atol=1e-10)
-    alpha, t = KernelRidge(K, w).fit(Y, 0.3)
-    alone, residual = rows >= 15, Y - K @ alpha - t
-    np.testing.assert_allclose((left[:, None] * (Y[rows] - found))[alone], residual[rows[alone]], atol=1e-10)
-    assert (left[~alone] == 1).all()
-    assert (left[alone] < 1).all()
-
-
 @pytest.mark.parametrize("case", ["few", "many"])
 def test_held_out_predictions_have_not_seen_the_row(case, monkeypatch):
     """Gates of a fold that has not the row, and a fit to all other rows, by hand."""
@@ -296,6 +265,8 @@ def test_what_is_refused(call):
         learn_frame(GateKernel(), X, Y, 1.0, factors=(1.0, 0.0, 1.0))
     with pytest.raises(ArgumentError, match="two or more groups"):
         select_metric(GateKernel(), Problem(X, Y, groups=np.zeros(80, dtype=int)), 1.0)
+    with pytest.raises(ArgumentError, match=r"of shape \(3, C\)"):
+        gradient_outer_product(GateKernel(), np.eye(3), np.ones(4))
 
 
 def test_leave_one_out_is_blind_to_what_the_metric_has_seen():
@@ -327,13 +298,17 @@ def _by_differences(kernel, X, alpha, rows, h=1e-5):
 
 
 @pytest.mark.parametrize("C", [1, 2, 9])  # of nine outputs all are summed at once
-def test_the_gradient_is_that_of_differences(C):
+def test_the_gradient_is_that_of_differences_in_any_blocks_and_in_single_precision(C, monkeypatch):
     X, alpha, kernel, rows = _network(C)
     weights = np.random.default_rng(0).uniform(0, 2, len(rows))
     G = _by_differences(kernel, X, alpha, rows)
     expected = np.einsum("i,ica,icb->ab", weights, G, G) / len(rows)
     found = gradient_outer_product(kernel, X, alpha, rows, weights)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+    single = gradient_outer_product(kernel, X.astype(np.float32), alpha, rows.astype(np.float32), weights)
+    np.testing.assert_allclose(single, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+    monkeypatch.setattr(metric_frame, "_BLOCK", 7 * len(X))
+    np.testing.assert_allclose(gradient_outer_product(kernel, X, alpha, rows, weights), found, rtol=1e-12)
 
 
 @pytest.mark.parametrize("C", [1, 9])
@@ -354,21 +329,6 @@ def test_a_row_of_zeros_and_opposite_rows_without_a_bias_are_finite():
     assert np.isfinite(gradient_outer_product(GateKernel(), X, np.arange(4.0))).all()
 
 
-@pytest.mark.parametrize("C", [1, 9])
-def test_blocks_change_nothing(C, monkeypatch):
-    X, alpha, kernel, rows = _network(C)
-    whole = gradient_outer_product(kernel, X, alpha, rows)
-    monkeypatch.setattr(metric_frame, "_BLOCK", 7 * len(X))
-    np.testing.assert_allclose(gradient_outer_product(kernel, X, alpha, rows), whole, rtol=1e-12)
-
-
-def test_single_precision_is_near_the_double():
-    X, alpha, kernel, rows = _network(9)
-    found = gradient_outer_product(kernel, X.astype(np.float32), alpha, rows.astype(np.float32))
-    expected = gradient_outer_product(kernel, X, alpha, rows)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
-
-
 @pytest.mark.parametrize("C", [1, 26])
 def test_memory_is_that_of_a_few_kernel_matrices(C):
     """500 × 300: an (n, n, d) array would be 600 MB, all gradients of 26 outputs 31 MB; a kernel matrix is 2 MB."""
@@ -380,8 +340,3 @@ def test_memory_is_that_of_a_few_kernel_matrices(C):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20e6
-
-
-def test_coefficients_that_do_not_fit_are_refused():
-    with pytest.raises(ArgumentError, match=r"of shape \(3, C\)"):
-        gradient_outer_product(GateKernel(), np.eye(3), np.ones(4))

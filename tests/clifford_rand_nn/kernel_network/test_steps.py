@@ -1,6 +1,7 @@
 """Gates in single columns and boxes: kernel, selection, certificates, proofs, explanations, exports, files, shards."""
 
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,12 +35,71 @@ FRAMED = GateKernel(bias=0.7, steps=1.5, decay=3.0, frame=RNG.standard_normal((3
 BOX = 2.0 * ((X[:, 0] > 0.3) & (X[:, 1] > -0.5)) + (X[:, 2] == 1) + 0.1 * RNG.standard_normal(120)
 
 
-@pytest.fixture(scope="module", params=["columns", "boxes"])
-def fitted(request):
-    model = ConvexNetworkRegressor(max_metric_iter=0).fit(X, Y if request.param == "columns" else BOX)
-    assert model.candidates_[0].steps > 0
-    assert (model.candidates_[0].decay > 0) == (request.param == "boxes")
+SKEWED = np.random.default_rng(0)
+SKEWED = np.column_stack([np.exp(2 * SKEWED.standard_normal((90, 2))), SKEWED.integers(0, 4, 90), np.full(90, 7.0)])
+LOGS = np.log(SKEWED[:, 0]) + np.tanh(SKEWED[:, 1]) + 0.3 * SKEWED[:, 2]
+DATA = {"columns": (X, Y), "boxes": (X, BOX), "normal scores": (SKEWED, LOGS)}
+
+
+@cache
+def model_of(kind):
+    model = ConvexNetworkRegressor(max_metric_iter=0).fit(*DATA[kind])
+    best = model.candidates_[0]
+    assert best.scaling == "rank" if kind == "normal scores" else best.steps > 0
+    assert (best.decay > 0) == (kind == "boxes")
     return model
+
+
+@pytest.fixture(params=["columns", "boxes"])
+def fitted(request):
+    return model_of(request.param)
+
+
+@pytest.fixture(params=DATA)
+def ranked(request):
+    """A network on ranks of columns, by their normal scores or by steps in them, with its rows and targets."""
+    return model_of(request.param), *DATA[request.param]
+
+
+def test_the_bound_is_proved(ranked):
+    model, rows, targets = ranked
+    assert model.certificate_.relative_gap < 1e-9
+    for exact in (False, True):
+        assert model.certificate_.verify(rows, targets, exact=exact).relative_gap < 1e-9
+
+
+def test_explanations_add_up(ranked):
+    model, rows, _ = ranked
+    new = np.vstack([1.1 * rows[:20] - 0.2, rows[:20], 1e9 * rows[:3], -1e9 * rows[:3]])
+    found, f = explain(model, new), model.network_.predict(new)[:, None]
+    assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-9
+    assert ("normal scores of their ranks" in str(found[0])) == (model.candidates_[0].scaling == "rank")
+    h = 1e-7 * np.eye(4)
+    near = rows[:10, :] + [1e-3, 1e-3, 0.1, 0.0]  # between knots
+    slopes = [[(model.predict([x + e]) - model.predict([x - e])).item() / 2e-7 for e in h] for x in near]
+    np.testing.assert_allclose(explain(model, near).slopes[:, 0], slopes, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("labels", [0, 1, 2])
+def test_files(ranked, labels, tmp_path):
+    model, rows, y = ranked
+    if labels:
+        targets = np.column_stack([np.median(y) < y, np.median(rows[:, 1]) < rows[:, 1]]).astype(int)
+        model = ConvexNetworkClassifier(max_metric_iter=0).fit(rows, targets[:, 0] if labels == 1 else targets)
+    save_model(model, tmp_path / "model.npz")
+    again = load_model(tmp_path / "model.npz")
+    np.testing.assert_array_equal(again.predict(1.1 * rows - 0.2), model.predict(1.1 * rows - 0.2))
+    np.testing.assert_array_equal(again.network_.standard.knots, model.network_.standard.knots)
+    assert again.network_.standard.knots is not None
+    assert again.candidates_ == model.candidates_
+
+
+def test_shards_take_the_ranks_of_their_sample(ranked):
+    _, rows, targets = ranked
+    shards = Shards([rows[:50], rows[50:]], [targets[:50], targets[50:]])
+    model = ConvexNetworkRegressor().fit(shards)
+    assert model.network_.standard.knots is not None
+    model.certificate_.verify(shards)
 
 
 def test_steps_are_the_share_of_hyperplanes_with_both_rows_on_one_side():
@@ -173,13 +233,6 @@ def test_leave_one_out_is_that_of_refits():
     np.testing.assert_allclose(found.loo.predictions(np.array([1e-3]))[0, :, 0], left, atol=1e-8)
 
 
-def test_the_bound_is_proved(fitted):
-    targets = BOX if fitted.candidates_[0].decay else Y
-    assert fitted.certificate_.relative_gap < 1e-9
-    assert fitted.certificate_.verify(X, targets).relative_gap < 1e-9
-    assert fitted.certificate_.verify(X, targets, exact=True).relative_gap < 1e-9
-
-
 @pytest.mark.slow
 def test_a_learned_metric_keeps_them():
     # a product of two columns, for the metric, and a jump in a third
@@ -224,15 +277,6 @@ def test_shares_of_a_tiny_change_are_slopes():
     np.testing.assert_allclose(parts.changes[0, :, :2] / step, parts.slopes[0, 0, :, :2], rtol=1e-3)
 
 
-def test_explanations_add_up(fitted):
-    found, f = explain(fitted, NEW), fitted.network_.predict(NEW)[:, None]
-    assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-9
-    h = 1e-7 * np.eye(4)
-    near = X[:10, :] + [1e-3, 1e-3, 0.1, 0.0]  # between knots
-    slopes = [[(fitted.predict([x + e]) - fitted.predict([x - e])).item() / 2e-7 for e in h] for x in near]
-    np.testing.assert_allclose(explain(fitted, near).slopes[:, 0], slopes, atol=1e-4, rtol=1e-4)
-
-
 def test_explanations_add_up_where_coefficients_do_not_sum_to_zero(fitted):
     network = replace(fitted.network_, alpha=fitted.network_.alpha + 0.01)  # as of landmarks
     reference = network.standard.mean
@@ -250,19 +294,6 @@ def test_a_program_says_the_same(name):
     exec(write_source(model.network_._program(None)), source)
     rows = 1.1 * model.network_.standard.inverse(model.network_.rows)[:30]
     np.testing.assert_allclose(source["predict"](rows), model.network_.predict(rows), atol=1e-9)
-
-
-@pytest.mark.parametrize("labels", [None, "two", "several"])
-def test_files(fitted, labels, tmp_path):
-    targets = np.column_stack([np.median(Y) < Y, X[:, 1] > 0.2]).astype(int)
-    model = fitted
-    if labels is not None:
-        model = ConvexNetworkClassifier(max_metric_iter=0).fit(X, targets[:, 0] if labels == "two" else targets)
-    assert model.network_.kernel.steps > 0
-    save_model(model, tmp_path / "model.npz")
-    again = load_model(tmp_path / "model.npz")
-    np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
-    assert again.candidates_ == model.candidates_
 
 
 def test_files_with_levels_of_a_kernel_that_is_not_positive_definite_are_refused(fitted):
@@ -290,10 +321,3 @@ def test_shards_take_boxes_and_their_metric():
     model.certificate_.verify(shards)
     found, f = explain(model, A[:9]), model.network_.predict(A[:9])[:, None]
     assert np.abs(found.base + found.columns.sum(axis=2) - f).max() < 1e-9
-
-
-def test_shards_take_the_levels_of_their_sample():
-    shards = Shards([X[:60], X[60:]], [Y[:60], Y[60:]])
-    model = ConvexNetworkRegressor().fit(shards)
-    assert model.network_.kernel.steps > 0
-    model.certificate_.verify(shards)
