@@ -25,7 +25,7 @@ from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.robots.evaluation import Evaluation, check_regular
 from clifford_rand.robots.formulas import frame_of, motor_product, reverse
 from clifford_rand.robots.search import InverseKinematicsResult, motion_twist, search
-from clifford_rand.robots.tree import BASES, Tree, coefficients_of, read_urdf, tree_of, tree_of_screws
+from clifford_rand.robots.tree import Tree, coefficients_of, read_urdf, tree_of, tree_of_screws
 
 FRAMES = ("space", "body", "mixed")
 
@@ -108,22 +108,10 @@ class Robot:
         """Return the robot of a URDF file: revolute, continuous, prismatic and fixed joints, inertias and limits.
 
         The frame of a link is that of the joint before it. Meshes, mimics and transmissions are not read. Values of
-        joints are in the order of the file, from the root on, one branch after the other.
+        joints are in the order of the file, from the root on, one branch after the other. It takes the package
+        urdf_parser_py (``pip install "clifford-rand[robots]"``).
 
-        Parameters
-        ----------
-        path : str or path
-        gravity, base
-            As for `Robot`.
-
-        Raises
-        ------
-        MissingDependencyError
-            Without the package urdf_parser_py (``pip install "clifford-rand[robots]"``).
-        ArgumentError
-            For a file that is not URDF, and joints of other kinds.
-        FileNotFoundError
-            There is no such file.
+        Raises ArgumentError for a file that is not URDF, and joints of other kinds.
 
         Examples
         --------
@@ -131,7 +119,6 @@ class Robot:
         >>> arm.inverse_dynamics(q, v, a)  # doctest: +SKIP
         """
         file = check_path(path, "path", "Robot.from_urdf")
-        check_choice(base, "base", "Robot.from_urdf", BASES)
         links, joints, root = read_urdf(file)
         robot = cls.__new__(cls)
         robot._set(tree_of(links, joints, root, base, "Robot.from_urdf"), gravity)
@@ -157,10 +144,7 @@ class Robot:
     def forward_kinematics(self, q: Configuration, /, link: str | None = None) -> Multivector:
         """Return the motors (...) of a link, the last one by default, in coordinates of the base.
 
-        Raises
-        ------
-        ArgumentError
-            If there is no such link, or q has another shape.
+        Raises ArgumentError if there is no such link, or q has another shape.
 
         Examples
         --------
@@ -204,14 +188,8 @@ class Robot:
     def jacobian(self, q: Configuration, /, link: str | None = None, *, frame: str = "space") -> Any:
         """Return the twists (..., 6, n) of a link for unit velocities: its twist is J v, angular before linear.
 
-        Parameters
-        ----------
-        q : array_like of shape (..., n)
-        link : str, optional
-            The last one by default.
-        frame : {"space", "body", "mixed"}, default="space"
-            In the frame of the base, in that of the link, or the velocity of the link's origin along the axes of the
-            base.
+        In the ``frame`` of the base, "space", in that of the link, "body", or "mixed", the velocity of the link's
+        origin along the axes of the base.
 
         Examples
         --------
@@ -267,10 +245,8 @@ class Robot:
         q : array_like of shape (..., n), optional
             Where to start; the middle of the limits, or 0, by default.
         link : str, optional
-        length : float, default=1
-            The length that counts as much as a radian.
-        tol : float, default=1e-10
-            Of the error, in radians and lengths over ``length``.
+        length, tol : float
+            The length that counts as much as a radian; the tolerance of the error, in radians and lengths over it.
         max_iter : int, default=100
         n_restarts : int, default=0
             How often the search starts again, from random values within the limits, where the target was not reached.
@@ -388,11 +364,8 @@ class Robot:
     def forward_dynamics(self, q: Configuration, v: Configuration, tau: Configuration, /) -> Any:
         """Return the accelerations (..., n) that forces of the joints cause: M(q)⁻¹ (tau - bias(q, v)).
 
-        Raises
-        ------
-        ArgumentError
-            If the mass matrix is singular to rounding: a joint moves no mass, or two joints move the same bodies alike.
-            That of tensors only where the solver of their library finds it singular.
+        Raises ArgumentError if the mass matrix is singular to rounding: a joint moves no mass, or two joints move the
+        same bodies alike. That of tensors only where the solver of their library finds it singular.
 
         Examples
         --------

@@ -104,6 +104,7 @@ def tree_of(links: Sequence[Link], joints: Sequence[Joint], root: str, base: str
 
     A planar base has the joints base_x, base_y and base_theta before the root.
     """
+    check_choice(base, "base", owner, BASES)
     if base == "planar":
         turns = ((0, 0, 0, 1, 0, 0), (0, 0, 0, 0, 1, 0), (0, 0, 1, 0, 0, 0))
         between = ["world", "base_link_x", "base_link_y", root]
@@ -132,9 +133,8 @@ def tree_of(links: Sequence[Link], joints: Sequence[Joint], root: str, base: str
         stack += children.get(joint.child, [])[::-1]
     if set(place) != set(inertias):
         loose = sorted(set(place) ^ set(inertias))[0]
-        raise fail(
-            "joints", owner, "a tree with one root", describe(f"link {loose!r}, which no joint ties to {root!r}")
-        )
+        received = describe(f"link {loose!r}, which no joint ties to {root!r}")
+        raise fail("joints", owner, "a tree with one root", received)
     composite = np.zeros((10, len(parent)))
     for name, body in place.items():
         composite[:, body] += inertia_in_parent(frame_of(home[name]), inertias[name])
@@ -159,10 +159,12 @@ def read_urdf(path: Path) -> tuple[list[Link], list[Joint], str]:
         robot = parser.URDF.from_xml_string(text)
         root = robot.get_root()
     except Exception as error:  # of the parser and its XML library: syntax errors, missing attributes, several roots
-        raise fail(
-            "path", "Robot.from_urdf", "a URDF file of one robot", str(path), f"The parser says: {error}"
-        ) from error
+        raise _refused("a URDF file of one robot", str(path), f"The parser says: {error}") from error
     return [_link(link) for link in robot.links], [_joint(joint) for joint in robot.joints], root
+
+
+def _refused(rule: str, received: str, hint: str = "") -> Exception:
+    return fail("path", "Robot.from_urdf", rule, received, hint)
 
 
 def _pose(origin: Any) -> Any:
@@ -183,22 +185,11 @@ def _joint(joint: Any) -> Joint:
     if joint.mimic is not None or joint.type not in TURNING + SLIDING + FIXED:
         received = f"joint {joint.name!r}, " + (f"a {joint.type} joint" if joint.mimic is None else "which has mimic")
         hint = "A moving base is base='planar' or 'floating'."
-        raise fail(
-            "path",
-            "Robot.from_urdf",
-            f"a robot of joints {', '.join(TURNING + SLIDING + FIXED)}",
-            describe(received),
-            hint,
-        )
+        raise _refused(f"a robot of joints {', '.join(TURNING + SLIDING + FIXED)}", describe(received), hint)
     axis = np.array((1.0, 0.0, 0.0) if joint.axis is None else joint.axis, dtype=np.float64)
     size = float(np.linalg.norm(axis))
     if joint.type not in FIXED and not size:
-        raise fail(
-            "path",
-            "Robot.from_urdf",
-            "a robot whose joints have axes",
-            describe(f"joint {joint.name!r} with axis 0 0 0"),
-        )
+        raise _refused("a robot whose joints have axes", describe(f"joint {joint.name!r} with axis 0 0 0"))
     twist = None
     if joint.type not in FIXED:
         u = tuple((axis / size).tolist())
@@ -247,7 +238,6 @@ def tree_of_screws(
     if tool is not None:
         links.append(Link("tool"))
         joints.append(Joint("tool_joint", names[-1], "tool", tuple(tool.tolist()), None))
-    check_choice(base, "base", "Robot", BASES)
     return tree_of(links, joints, "base", base, "Robot")
 
 
@@ -272,12 +262,7 @@ def coefficients_of(A: Any, name: str, grade: int, of: str = "Robot") -> NDArray
             raise fail(name, of, f"a multivector of Algebra.pga(3), {what}", describe(f"shape {A.shape}"))
         return array
     body = (array[..., [0, 4, 5, 6]] ** 2).sum(-1)
-    study = (
-        array[..., 0] * array[..., 7]
-        - array[..., 1] * array[..., 6]
-        + array[..., 2] * array[..., 5]
-        - array[..., 3] * array[..., 4]
-    )
+    study = (array[..., :4] * array[..., :3:-1] * [1, -1, 1, -1]).sum(-1)  # of ~M M, half of e0123
     if (np.abs(body - 1) > 1e-9).any() or (np.abs(study) > 1e-9 * (1 + np.abs(array).max(initial=0))).any():
         raise fail(name, of, what, describe("another multivector"), "Use pga.normalized.")
     return array.reshape(-1, 8) if of == "Robot" or array.ndim == 1 else array
