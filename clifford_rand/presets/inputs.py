@@ -47,13 +47,12 @@ def is_symbolic(array: Any) -> bool:
     return any(getattr(entry, "free_symbols", None) for entry in np.ravel(array).tolist())
 
 
-def has_direction(Q: Any, direction: Any) -> bool:
-    """Tell whether a line is given by its direction rather than by a second point Q."""
+def check_ends(Q: Any, direction: Any) -> None:
+    """Raise unless a line is given by either its direction or a second point Q."""
     if direction is not None and Q is not None:
         raise fail("direction", "line", "None for a line through two points", direction)
     if direction is None and Q is None:
         raise fail("Q", "line", "a point, or None for a line with a direction", Q)
-    return direction is not None
 
 
 def direction_of(direction: Any, n: int) -> NDArray[Any]:

@@ -27,11 +27,11 @@ from clifford_rand.presets.cga.parts import (
 )
 from clifford_rand.presets.inputs import (
     Vectors,
+    check_ends,
     coordinates_of,
     direction_of,
     euclidean,
     halved,
-    has_direction,
     lengths,
     numbers_of,
 )
@@ -121,10 +121,7 @@ def line(
 ) -> Multivector:
     """Return lines from P to Q, up(P) ∧ up(Q) ∧ n_∞, or through P along a direction, up(P) ∧ direction ∧ n_∞.
 
-    Raises
-    ------
-    ArgumentError
-        If both are the same point, or the direction is 0.
+    Raises ArgumentError if both are the same point, or the direction is 0.
 
     Examples
     --------
@@ -134,25 +131,16 @@ def line(
     >>> bool(cga.contains_point(cga.line(alg, [1, 2, 3], [1, 2, 4]), cga.up(alg, [1, 2, 7])))
     True
     """
-    if has_direction(Q, direction):
-        return _line_along(algebra, P, direction, dual=dual)
-    return _line_through(algebra, P, Q, dual=dual)
+    check_ends(Q, direction)
+    return _line(algebra, P, Q, direction, dual=dual)
 
 
-@specialized(P=1, direction=1)
+@specialized(P=1, Q=1, direction=1)
 @one_batch
-def _line_along(algebra: Algebra, P: Vectors, direction: Any, *, dual: bool = False) -> Multivector:
-    n, null = model_of(algebra, "line")
-    D, c = direction_of(direction, n), coordinates_of(P, n, "P", "line")
-    return _flat(algebra, null, euclidean(n).vector(D), c, dual)
-
-
-@specialized(P=1, Q=1)
-@one_batch
-def _line_through(algebra: Algebra, P: Vectors, Q: Any, *, dual: bool = False) -> Multivector:
+def _line(algebra: Algebra, P: Vectors, Q: Any, direction: Any, *, dual: bool = False) -> Multivector:
     n, null = model_of(algebra, "line")
     c = coordinates_of(P, n, "P", "line")
-    D = coordinates_of(Q, n, "Q", "line") - c
+    D = direction_of(direction, n) if Q is None else coordinates_of(Q, n, "Q", "line") - c
     if np.asanyarray((D == 0).all(axis=-1)).any():
         raise fail("Q", "line", "another point than P", describe("the same point"))
     return _flat(algebra, null, euclidean(n).vector(D), c, dual)
@@ -215,16 +203,9 @@ def _traced_direction(rows: Any, n: int) -> Any:
 @specialized(through=1, directions=2)
 @one_batch
 def flat(algebra: Algebra, /, through: Vectors, directions: ArrayLike, *, dual: bool = False) -> Multivector:
-    """Return the flats up(through) ∧ E ∧ n_∞ along m directions: flat points, lines, planes and so on.
+    """Return the flats up(through) ∧ E ∧ n_∞ through points (..., n): flat points, lines, planes and so on.
 
-    Parameters
-    ----------
-    algebra : Algebra
-        Conformal, of n-space.
-    through : array_like (..., n)
-    directions : array_like (..., m, n)
-        m ≥ 0 independent rows; E is their wedge, of length 1.
-    dual : bool, default=False
+    E is the wedge, of length 1, of m ≥ 0 independent ``directions`` (..., m, n).
 
     Examples
     --------
@@ -244,17 +225,8 @@ def round_about(
 ) -> Multivector:
     """Return the rounds of a center, a radius and m directions: point pairs, circles, spheres in any n.
 
-    T_c[(n_o + r² n_∞/2) ∧ E], as `classify` reads it; a tangent for radius 0.
-
-    Parameters
-    ----------
-    algebra : Algebra
-        Conformal, of n-space.
-    center : array_like (..., n)
-    radius : array_like (...)
-    directions : array_like (..., m, n)
-        m ≥ 1 independent rows; E is their wedge, of length 1.
-    dual : bool, default=False
+    T_c[(n_o + r² n_∞/2) ∧ E], as `classify` reads it, of centers c (..., n) and radii r (...); a tangent for r = 0.
+    E is the wedge, of length 1, of m ≥ 1 independent ``directions`` (..., m, n).
 
     Examples
     --------

@@ -55,12 +55,7 @@ def translator(algebra: Algebra, t: Vectors, /) -> Multivector:
 def rotor(algebra: Algebra, /, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return the rotors cos(angle/2) - sin(angle/2) B/|B|: e12 turns e1 towards e2.
 
-    B, the ``axis``, may be the dual of a line.
-
-    Raises
-    ------
-    ArgumentError
-        If B is not simple or does not turn (B² ≥ 0).
+    B, the ``axis``, may be the dual of a line. Raises ArgumentError if B is not simple or does not turn (B² ≥ 0).
 
     Examples
     --------
@@ -94,13 +89,8 @@ def motor(
     """
     n, null = model_of(algebra, "motor")
     if n != 3:
-        raise fail(
-            "algebra",
-            "motor",
-            "of 3-space, Algebra.cga(3)",
-            algebra,
-            "Use translator(algebra, t) * rotor(algebra, axis, angle).",
-        )
+        hint = "Use translator(algebra, t) * rotor(algebra, axis, angle)."
+        raise fail("algebra", "motor", "of 3-space, Algebra.cga(3)", algebra, hint)
     of_algebra(axis, algebra, "axis", "motor")
     L, _, flat = direct_blade(axis, "motor", False)
     if L.grades != (3,) or not flat.all():
@@ -252,23 +242,11 @@ def decompose(V: Multivector, /, *, rtol: float = 1e-9) -> VersorParts:
 
     f: x ↦ V x V⁻¹ is f(x) = a + s R k(x) with the transversion k(x) = (x + x² b)/(1 + 2 x·b + x² b²). a = f(0); k takes
     f⁻¹(∞) to infinity; what is left keeps 0 and ∞: R (cosh + sinh n_o∧n_∞). A versor that takes 0 to infinity has no
-    such form, and is f(x) = a + s R x/x².
+    such form, and is f(x) = a + s R x/x². Versors are even or odd, of any scale: motions, similarities, inversions and
+    their products.
 
-    Parameters
-    ----------
-    V : Multivector
-        Even or odd versors of any scale, V ~V > 0: motions, similarities, inversions and their products.
-    rtol : float, default=1e-9
-        How far V may be from a versor, relative to its components.
-
-    Returns
-    -------
-    VersorParts
-
-    Raises
-    ------
-    ArgumentError
-        If V is not a versor, or V ~V < 0: a product with an odd number of imaginary spheres.
+    Raises ArgumentError if V is not a versor to ``rtol`` of its components, or V ~V < 0: a product with an odd number
+    of imaginary spheres.
 
     Examples
     --------

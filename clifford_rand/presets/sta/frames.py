@@ -99,13 +99,7 @@ def four_velocity(algebra: Algebra, /, velocity: ArrayLike) -> Multivector:
 def boost(algebra: Algebra, /, velocity: ArrayLike) -> Multivector:
     """Return the rotors exp(α v̂/2), tanh α = |v|, v̂ = v_i σ_i/|v|: boosts that take g0 to γ (g0 + v_i g_i).
 
-    Boosts of one direction multiply by adding rapidities.
-
-    Parameters
-    ----------
-    algebra : Algebra
-    velocity : array_like (..., 3)
-        Slower than light.
+    Boosts of one direction multiply by adding rapidities. Velocities (..., 3) are slower than light.
 
     Examples
     --------
@@ -116,8 +110,13 @@ def boost(algebra: Algebra, /, velocity: ArrayLike) -> Multivector:
     spacetime_model(algebra, "boost")
     v, factor = speeds_of(velocity, "velocity", "boost")
     g = np.asanyarray(factor)
-    relative = -v * np.asanyarray(g / root(2 * (1 + g)))[..., None]  # σ_i = g_i g0 = -g0 g_i
-    return algebra.scalar(root((1 + g) / 2)) + algebra.bivector(np.concatenate([relative, 0 * v], axis=-1))
+    return _boost(algebra, g, g[..., None] * v)
+
+
+def _boost(algebra: Algebra, g: NDArray[Any], x: NDArray[Any]) -> Multivector:
+    """Return the boosts that take g0 to unit vectors g g0 + x_i g_i."""
+    relative = -x / root(2 * (1 + g))[..., None]  # σ_i = g_i g0 = -g0 g_i
+    return algebra.scalar(root((1 + g) / 2)) + algebra.bivector(np.concatenate([relative, 0 * x], axis=-1))
 
 
 @specialized()
@@ -136,9 +135,7 @@ def boost_to(u: Multivector, /) -> Multivector:
     if (values[..., 0] < 0).any():
         raise fail("u", "boost_to", "in the future, u·g0 > 0", describe("a vector of the past"))
     unit = values / size[..., None]
-    relative = -unit[..., 1:] / np.sqrt(2 * (1 + unit[..., :1]))
-    relative = np.concatenate([relative, np.zeros_like(relative)], axis=-1)
-    return alg.scalar(np.sqrt((1 + unit[..., 0]) / 2)) + alg.bivector(relative)
+    return _boost(alg, unit[..., 0], unit[..., 1:])
 
 
 @specialized(axis=1)
@@ -259,17 +256,7 @@ def rotor_from_lorentz_matrix(algebra: Algebra, F: ArrayLike, /, *, rtol: float 
     L is a boost, R a rotation with ⟨R⟩_0 ≥ 0; C is 1 for proper orthochronous F, g0 if F reverses space, g1 g2 g3 if it
     reverses time, I if both.
 
-    Parameters
-    ----------
-    algebra : Algebra
-    F : array_like (..., 4, 4)
-    rtol : float, optional
-        How far FᵀηF may be from η, relative to the square of the largest entry; 1e-6 by default.
-
-    Raises
-    ------
-    ArgumentError
-        If FᵀηF ≠ η.
+    Raises ArgumentError if FᵀηF of F (..., 4, 4) is not η to ``rtol`` (1e-6) of the square of the largest entry.
 
     Examples
     --------
@@ -295,17 +282,10 @@ def rotor_from_lorentz_matrix(algebra: Algebra, F: ArrayLike, /, *, rtol: float 
     V = _rotor_of(algebra, kept)
     if (future & proper).all():
         return V
-    total = V * 0
-    for C, f, p in (
-        (1, True, True),
-        (algebra.g0, True, False),
-        (algebra.g1 * algebra.g2 * algebra.g3, False, False),
-        (algebra.I, False, True),
-    ):
-        where = (future == f) & (proper == p)
-        if where.any():
-            total = total + (V * C) * np.where(where, 1.0, 0.0)
-    return total.sparse()
+    both, neither = future & proper, ~(future | proper)
+    places = ((1, both), (algebra.g0, future & ~proper), (algebra.g123, neither), (algebra.I, proper & ~future))
+    parts = [V * C * np.where(where, 1.0, 0.0) for C, where in places if where.any()]
+    return sum(parts, V * 0).sparse()
 
 
 def _rotor_of(algebra: Algebra, F: NDArray[Any]) -> Multivector:

@@ -53,12 +53,7 @@ def _field(F: Any, owner: str) -> Multivector:
 def electric_and_magnetic(F: Multivector, /, observer: Multivector | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return E and B (..., 3) that g0 measures, or another observer in the frame that is boosted to it.
 
-    Parameters
-    ----------
-    F : Multivector
-        Bivectors.
-    observer : Multivector, optional
-        Timelike vectors of the future.
+    Observers are timelike vectors of the future.
 
     Examples
     --------
@@ -173,9 +168,13 @@ def rapidity(velocity: ArrayLike) -> NDArray[Any]:
     >>> sta.velocity_of_rapidity(2 * sta.rapidity([0.5, 0, 0])).round(12).tolist()
     [0.8, 0.0, 0.0]
     """
-    v = floats(speeds_of(velocity, "velocity", "rapidity")[0], "velocity", "rapidity")
-    speed = np.asanyarray(lengths(v))
-    return np.asanyarray(v * np.where(speed > 0, np.arctanh(speed) / np.where(speed > 0, speed, 1), 1)[..., None])
+    return _of_length(np.arctanh, floats(speeds_of(velocity, "velocity", "rapidity")[0], "velocity", "rapidity"))
+
+
+def _of_length(function: Any, v: NDArray[Any]) -> NDArray[Any]:
+    """Return function(|v|) v/|v|; v where it is 0."""
+    size = np.asanyarray(lengths(v))
+    return np.asanyarray(v * np.where(size > 0, function(size) / np.where(size > 0, size, 1), 1)[..., None])
 
 
 @specialized(w=1)
@@ -188,9 +187,7 @@ def velocity_of_rapidity(w: ArrayLike, /) -> NDArray[Any]:
     >>> (sta.velocity_of_rapidity([w, 0, 0]).round(12) + 0.0).tolist()
     [0.8, 0.0, 0.0]
     """
-    W = floats(coordinates_of(w, 3, "w", "velocity_of_rapidity"), "w", "velocity_of_rapidity")
-    size = np.asanyarray(lengths(W))
-    return np.asanyarray(W * np.where(size > 0, np.tanh(size) / np.where(size > 0, size, 1), 1)[..., None])
+    return _of_length(np.tanh, floats(coordinates_of(w, 3, "w", "velocity_of_rapidity"), "w", "velocity_of_rapidity"))
 
 
 @specialized()
@@ -252,15 +249,9 @@ def interval(first: Multivector, second: Multivector, /) -> Any:
 def proper_time(path: Multivector) -> Any:
     """Return the times that clocks measure along world lines: Σ sqrt((x_{i+1} - x_i)²) over the last batch axis.
 
-    Parameters
-    ----------
-    path : Multivector of batch shape (..., N)
-        Events; between them the clock moves uniformly.
+    A path is a batch (..., N) of events, between which the clock moves uniformly.
 
-    Raises
-    ------
-    ArgumentError
-        If a step is spacelike: faster than light.
+    Raises ArgumentError if a step is spacelike: faster than light.
 
     Examples
     --------
