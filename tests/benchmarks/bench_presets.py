@@ -39,12 +39,12 @@ print(time.perf_counter() - start, "numba" in sys.modules)
 """
 
 
-def calls(shape: tuple[int, ...], model: str) -> dict[str, Callable[[], Any]]:
+def calls(shape: tuple[int, ...], model: str, seed: int = 0, dtype: Any = float) -> dict[str, Callable[[], Any]]:
     """Return a call of each public function of a model, for one object or a batch."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
 
     def x(*size: int) -> np.ndarray:
-        return rng.standard_normal((*shape, *size))
+        return rng.standard_normal((*shape, *size)).astype(dtype)
 
     table = {"pga": _pga, "cga": _cga, "sta": _sta}[model](x, x() if shape else float(x()), shape)
     functions = {name: getattr(MODELS[model], name) for name in table}
@@ -82,12 +82,11 @@ def _cga(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[s
     P, line, plane = cga.up(alg, u), cga.line(alg, u, direction=w), cga.plane(alg, w, t)
     S, R, circle = cga.sphere(alg, u, r), cga.sphere(alg, u + 0.5, r), cga.circle(alg, u, r, w)
     pair, two = cga.point_pair(alg, u, v), np.stack([v, w], axis=-2)
-    B = cr.Algebra.cga(3).multivector(np.broadcast_to((1.0 * alg.e12).values, (*shape, 10)), grades=2)
-    V = cga.translator(alg, u) * cga.rotor(alg, B, t) * cga.dilator(alg, r)
+    B = alg.multivector(np.broadcast_to(alg.e12.values.astype(u.dtype), (*shape, 10)), grades=2)
+    V = cga.translator(alg, u) * cga.rotor(alg, B, t) * cga.dilator(alg, r, v)
     points = 2 * x(12, 3)
     points /= np.linalg.norm(points, axis=-1, keepdims=True)
-    flat = points * [1, 1, 1e-3]
-    thin = points * [1, 1e-3, 1e-3]
+    flat, thin = (points * np.array(size, points.dtype) for size in ([1, 1, 1e-3], [1, 1e-3, 1e-3]))
     return {
         "up": (alg, u), "point": (alg, u), "down": (P,), "origin": (alg,), "infinity": (alg,), "sphere": (alg, u, r),
         "plane": (alg, w, t), "circle": (alg, u, r, w), "line": functools.partial(cga.line, alg, u, direction=w),
@@ -107,7 +106,7 @@ def _sta(x: Callable[..., np.ndarray], t: Any, shape: tuple[int, ...]) -> dict[s
     u, v, w = (np.tanh(y) / 2 for y in (x(3), x(3), x(3)))
     E, B, p = x(3), x(3), sta.four_velocity(alg, u)
     event, other, observer = sta.event(alg, t, E), sta.event(alg, t, B), sta.four_velocity(alg, v)
-    F, path = sta.faraday(alg, E, B), sta.event(alg, 10.0 * np.arange(4), x(4, 3))
+    F, path = sta.faraday(alg, E, B), sta.event(alg, 10 * np.arange(4, dtype=E.dtype), x(4, 3))
     V = sta.boost(alg, u) * sta.rotor(alg, B, t)
     matrix = sta.rotor_to_lorentz_matrix(V)
     return {

@@ -112,7 +112,7 @@ def scene_of(
     objects = [described(X, A.algebra, name, owner, dual, rtol) for X, name in ((A, "A"), (B, "B"))]
     places = np.broadcast_arrays(*(X.location for X in objects))
     known = [np.isfinite(place).all(axis=-1, keepdims=True) for place in places]
-    count = known[0].astype(int) + known[1]
+    count = known[0].astype(places[0].dtype) + known[1]
     middle = sum(np.where(here, place, 0) for here, place in zip(known, places, strict=True)) / np.maximum(count, 1)
     sizes = [np.sqrt(np.abs(np.nan_to_num(np.asanyarray(X.radius_squared)))) for X in objects]
     apart = lengths(np.where(known[0] & known[1], places[1] - places[0], 0))
