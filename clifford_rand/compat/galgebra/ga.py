@@ -56,27 +56,12 @@ def _metric(names: Sequence[str], g: Any) -> Any:
 class Ga:
     """An algebra with symbolic coefficients, as ``galgebra`` has it.
 
-    Parameters
-    ----------
-    bases : str
-        ``"e*x|y|z"`` for e_x, e_y, e_z; ``"a b c"``; or ``"e"`` with coordinates.
-    g : optional
-        The squares, a matrix, or text with rows apart by commas, ``#`` being a symbol; by default all are, ``(a.b)``.
-    coords : sequence of symbols, optional
-        What multivector functions (``f=True``) depend on, and `grad` differentiates by.
-    X : sequence of expressions, optional
-        The point of the coordinates in a Euclidean space: the metric follows.
-    norm : bool, default=False
-        Basis vectors of length 1.
+    ``bases`` is ``"e*x|y|z"`` for e_x, e_y, e_z; ``"a b c"``; or ``"e"`` with coordinates. ``g`` has the squares, a
+    matrix, or text with rows apart by commas, ``#`` being a symbol; by default all are, ``(a.b)``. ``coords`` are what
+    multivector functions (``f=True``) depend on, and `grad` differentiates by; ``X`` is their point in a Euclidean
+    space: the metric follows. With ``norm`` basis vectors have length 1.
 
-    Attributes
-    ----------
-    own : Algebra
-        The algebra of this library.
-    basis : list of Symbol
-        Non-commutative symbols of the basis vectors.
-    g : Matrix
-        Their inner products.
+    `own` is the algebra of this library, `basis` has non-commutative symbols of the basis vectors.
 
     Examples
     --------

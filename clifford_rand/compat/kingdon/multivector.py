@@ -44,24 +44,10 @@ def _filled(algebra: Any, masks: tuple[int, ...], array: NDArray[Any]) -> "Multi
 class MultiVector:
     """A multivector as ``kingdon`` has it, around `inner`, a multivector of this library.
 
-    Parameters
-    ----------
-    algebra : Algebra
-    values : sequence, mapping or ndarray, optional
-        A value for each key: numbers, symbols, texts of expressions, arrays; an array has components first.
-    keys : sequence of int or str, optional
-        Masks or names of blades; by default all of the grades.
-    name : str, optional
-        Of symbols, one for each key.
-    grades : tuple of int, optional
-        All by default.
-    symbolcls : callable, optional
-        What makes a symbol of a name.
-    **items
-        Values by the names of blades.
+    It has a value for each key: numbers, symbols, texts of expressions, arrays; an array has components first. Keys are
+    masks or names of blades, by default all of the grades. Or it has a ``name`` for symbols, which ``symbolcls`` makes,
+    or values by the names of blades as keywords.
 
-    Notes
-    -----
     Operators are kingdon's: ``x >> y`` is x y ~x for x ~x = 1, ``x @ y`` is (x | y) ~y, and a list is taken one by one.
     A multivector is a value: coefficients are not assigned. Equal multivectors have equal coefficients, whether zeros
     are stored or not.
