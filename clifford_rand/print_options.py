@@ -63,11 +63,6 @@ def set_printoptions(
         For a precision that is neither an integer from 0 on nor "numpy", fewer than 1 term, or suppress other than
         True and False.
 
-    See Also
-    --------
-    printoptions : The same inside a ``with`` block.
-    get_printoptions : The options that are set.
-
     Notes
     -----
     ``repr`` and ``str`` are the same for one multivector. Of a batch ``repr`` shows the shape and the first values,
@@ -91,18 +86,15 @@ def set_printoptions(
     ...     print(R)
     0.7071067811865476 - 0.7071067811865475*e12
     """
-    options = _CURRENT.get()
-    if precision is not None and not (isinstance(precision, str) and precision == "numpy"):
-        precision = check_integer(precision, "precision", "set_printoptions", low=0)
-    _CURRENT.set(
-        PrintOptions(
-            options.precision if precision is None else precision,
-            options.suppress if suppress is None else check_bool(suppress, "suppress", "set_printoptions"),
-            options.max_terms
-            if max_terms is None
-            else check_integer(max_terms, "max_terms", "set_printoptions", low=1),
-        )
-    )
+    given: dict[str, Any] = {}
+    if precision is not None:
+        is_numpy = isinstance(precision, str) and precision == "numpy"
+        given["precision"] = precision if is_numpy else check_integer(precision, "precision", "set_printoptions", low=0)
+    if suppress is not None:
+        given["suppress"] = check_bool(suppress, "suppress", "set_printoptions")
+    if max_terms is not None:
+        given["max_terms"] = check_integer(max_terms, "max_terms", "set_printoptions")
+    _CURRENT.set(_CURRENT.get()._replace(**given))
 
 
 def get_printoptions() -> dict[str, Any]:

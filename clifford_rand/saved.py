@@ -30,20 +30,15 @@ def save(A: Multivector, /, path: str | os.PathLike[str]) -> None:
     """Write a multivector, or a batch, with its algebra to a file; `load` gives an equal one.
 
     The metric, the names of the basis vectors, grades, blades, dtype and batch axes are kept, and every bit of the
-    coefficients. The file appears complete or not at all.
+    coefficients, which are numbers or fractions. The file appears complete or not at all.
 
-    Parameters
-    ----------
-    A : Multivector
-        Of numbers or fractions.
-    path : path that ends in .npz or .json
-        NPZ is binary, for large batches: ``numpy.load`` reads its ``coefficients``. JSON is text that any language
-        reads: ``coefficients`` has a flat list, complex numbers as two reals; "nan", "inf" and fractions are text.
+    NPZ is binary, for large batches: ``numpy.load`` reads its ``coefficients``. JSON is text that any language reads:
+    ``coefficients`` has a flat list, complex numbers as two reals; "nan", "inf" and fractions are text.
 
     Raises
     ------
     ArgumentError
-        If the path has another ending, or A is not a multivector of NumPy, or has symbols.
+        If the path ends in neither .npz nor .json, or A is not a multivector of NumPy, or has symbols.
 
     Examples
     --------
@@ -147,11 +142,8 @@ def _restored(record: dict[str, Any], coefficients: NDArray[Any] | None) -> Mult
             raise ValueError("the blades")
         masks = tuple(sum(1 << i for i in blade) for blade in blades)
         keys = keys_of_masks(d, masks, grades)
-        if (
-            len(set(masks)) < len(masks)
-            or tuple(map(int, keys.masks)) != masks
-            or [list(bits_of(mask)) for mask in masks] != blades
-        ):
+        listed = [list(bits_of(mask)) for mask in masks]
+        if len(set(masks)) < len(masks) or tuple(map(int, keys.masks)) != masks or listed != blades:
             raise ValueError("the order of the blades")
     array = _decoded(record["coefficients"]) if coefficients is None else coefficients
     if array.dtype != object and array.dtype.name not in _DTYPES:
