@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import clifford_rand as cr
 from clifford_rand import _checks
@@ -75,35 +76,28 @@ def test_arrays_of_every_function(name, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        name
-        for name in sketches.CALLS
-        if name.startswith("cr.") and name != "cr.sketch_rows" and callable(names.resolve(name))
-    ],
+    "name", [name for name in sketches.CALLS if name.startswith("cr.") and name != "cr.sketch_rows"]
 )
 def test_a_refusal_names_the_parameter(name):
-    first, *_ = inspect.signature(names.resolve(name)).parameters
     for call in sketches.CALLS[name]:
         if call.run is None and call.attacked()[0][1].kind == "rows":
-            arguments, options = call.filled(0, MASKED)
-            refused(
-                f"^The '{first}' parameter of .* without masked entries", names.resolve(name), *arguments, **options
-            )
+            function, (arguments, options) = names.resolve(name), call.filled(0, MASKED)
+            first, *_ = inspect.signature(function).parameters
+            refused(f"^The '{first}' parameter of .* without masked entries", function, *arguments, **options)
 
 
-def test_big_endian_coefficients_and_indices():
-    alg = cr.Algebra(3)
-    for dtype in (">f8", ">f4", ">i8", ">c16"):
-        A = alg.vector(np.arange(3).astype(dtype))
-        assert A.dtype.isnative
-        assert (A - alg.vector(np.arange(3).astype(dtype[1:]))).is_zero()
+@pytest.mark.parametrize("dtype", [">f8", ">f4", ">i8", ">c16"])
+def test_numbers_of_the_other_byte_order_get_the_dtype_itself(dtype):
+    """Code that asks by `is` takes one way for both."""
+    other, plain = np.arange(3).astype(dtype), np.arange(3).astype(dtype[1:])
+    found = as_array(other, "X", "f")
+    assert found.dtype is plain.dtype
+    assert found.tolist() == [0, 1, 2]
+    assert (cr.Algebra(3).vector(other) - cr.Algebra(3).vector(plain)).is_zero()
+
+
+def test_big_endian_indices_and_sparse_factors():
     np.testing.assert_array_equal(cr.cross_many(ROWS, np.array([[0, 1]], ">i4")), cr.cross_many(ROWS, [[0, 1]]))
-
-
-def test_big_endian_sparse_factors():
-    from scipy.sparse import csr_array
-
     X = csr_array(ROWS)
     X.data = X.data.astype(">f8")
     np.testing.assert_array_equal((X @ S.T).toarray(), ROWS @ S.T)
@@ -114,9 +108,7 @@ def test_numpy_words_and_truth_values_are_words_and_truth_values():
     assert check_choice(np.bool_(True), "bias", "f", (True, False)) is True
     assert check_choice(np.int64(2), "p", "f", (1, 2)) == 2
     for wrong in (np.str_("l3"), np.bool_(True), 1, None, b"l1"):
-        refused(
-            r"The 'penalty' parameter of f must be one of 'l1', 'l2'", check_choice, wrong, "penalty", "f", ("l1", "l2")
-        )
+        refused("The 'p' parameter of f must be one of 'l1', 'l2'", check_choice, wrong, "p", "f", ("l1", "l2"))
     for value in (True, False, np.True_, np.False_):
         assert check_bool(value, "bias", "f") is bool(value)
     for wrong in (1, 0, "yes", None, 1.0, np.array([True])):
@@ -144,29 +136,17 @@ def test_numbers():
     for wrong in (10**400, float("nan"), "1", True, -1.0, 1j):
         refused("'tol' parameter of f must be a finite number > 0", check_positive, wrong, "tol", "f")
         refused("'rtol' parameter of f must be None or a number in", check_tolerance, wrong, 0.25, "f")
-    with pytest.raises(ArgumentError, match=r"from 1 to 3\. Got 10\^5000 instead"):  # Python writes out no such number
-        check_integer(10**5000, "n", "f", high=3)
+    refused(r"from 1 to 3\. Got 10\^5000 instead", check_integer, 10**5000, "n", "f", high=3)
 
 
 def test_counts_in_words():
-    assert quantity(1023) == "1023 bytes"
-    assert quantity(2**30) == "1 GiB"
-    assert quantity(3 * 2**49) == "1.5 PiB"
-    assert quantity(10**30) == "1e+30 bytes"
-    assert quantity(7, "gates") == "7 gates"
-    assert quantity(10**5000, "subsets") == "10^5000 subsets"
-    assert quantity(np.inf, "rows") == "infinitely many rows"
-    refused(
-        r"that 9 gates are enough\. Got a need of 10 gates instead\. Draw fewer\.$",
-        check_fits,
-        10,
-        "n_gates",
-        "f",
-        unit="gates",
-        limit=9,
-        hint="Draw fewer.",
-    )
-    check_fits(9, "n_gates", "f", unit="gates", limit=9)
+    bytes_of = {1023: "1023 bytes", 2**30: "1 GiB", 3 * 2**49: "1.5 PiB", 10**30: "1e+30 bytes"}
+    assert {count: quantity(count) for count in bytes_of} == bytes_of
+    rows_of = {7: "7 rows", 10**5000: "10^5000 rows", np.inf: "infinitely many rows"}
+    assert {count: quantity(count, "rows") for count in rows_of} == rows_of
+    text, limits = r"that 9 gates are enough\. Got a need of 10 gates instead\. Fewer\.$", {"unit": "gates", "limit": 9}
+    refused(text, check_fits, 10, "n_gates", "f", **limits, hint="Fewer.")
+    check_fits(9, "n_gates", "f", **limits)
 
 
 HUGE = 10**13
@@ -196,9 +176,7 @@ def test_absurd_sizes_say_what_they_would_take(name, monkeypatch):
 
 def test_more_numbers_than_anyone_draws_or_walks_through():
     refused(r"The 'r' parameter of GaussianSketch .* a need of 1e\+18 entries", cr.GaussianSketch, 10**9, 10**9)
-    refused(
-        r"The 'X' parameter of cross_all .* C\(4000, 1999\) = 10\^1202 ", lambda: cr.cross_all(np.ones((4000, 2000)))
-    )
+    refused(r"'X' parameter of cross_all .* C\(4000, 1999\) = 10\^1202 ", cr.cross_all, np.ones((4000, 2000)))
 
 
 def test_the_machine_tells_its_memory():
@@ -222,17 +200,12 @@ def test_booleans_and_callbacks_of_cross_products_are_checked():
 
 def test_what_another_library_converts_is_looked_at_first():
     pd = pytest.importorskip("pandas")
-    for fine in (
-        ROWS,
-        ROWS.tolist(),
-        ROWS.astype(object),
-        pd.DataFrame(ROWS),
-        pd.DataFrame({"a": [1, 2]}, dtype="Int64"),
-    ):
+    frame = pd.DataFrame({"a": [1, 2]}, dtype="Int64")
+    for fine in (ROWS, ROWS.tolist(), ROWS.astype(object), pd.DataFrame(ROWS), frame):
         refuse_unreal(fine, "X", "Model")
-    text = pd.DataFrame({"a": [1.0, 2.0], "b": ["1", "2"]})
-    dates = pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])})
-    for wrong in (MASKED, ROWS.astype(str), ROWS.astype("M8[D]"), text, dates, np.array([[1.0, "2"]], dtype=object)):
+    text, records = pd.DataFrame({"a": [1.0, 2.0], "b": ["1", "2"]}), np.zeros(3, [("a", float), ("b", int)])
+    dates, mixed = pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}), np.array([[1.0, "2"]], dtype=object)
+    for wrong in (MASKED, ROWS.astype(str), ROWS.astype("M8[D]"), text, dates, mixed, records):
         refused(r"The 'X' parameter of Model must be", refuse_unreal, wrong, "X", "Model")
 
 
@@ -282,17 +255,3 @@ def test_an_error_is_one_line_that_prints():
     assert told.endswith(" Name one of é, ×.")
     assert len(told) == 2000
     assert str(pickle.loads(pickle.dumps(ArgumentError("a\nb")))) == "a b"
-
-
-@pytest.mark.parametrize("dtype", [">f8", ">f4", ">i8", ">c16"])
-def test_numbers_of_the_other_byte_order_get_the_dtype_itself(dtype):
-    found = _checks.as_array(np.arange(3).astype(dtype), "X", "f")
-    assert found.dtype is np.arange(3).astype(dtype[1:]).dtype  # code that asks by `is` takes one way for both
-    assert found.tolist() == [0, 1, 2]
-
-
-def test_records_are_no_numbers():
-    refused(
-        r"'y' parameter of f must be real numbers. Got dtype \[\('a'",
-        lambda: _checks.refuse_unreal(np.zeros(3, [("a", float), ("b", int)]), "y", "f"),
-    )

@@ -11,6 +11,7 @@ import clifford_rand as cr
 from clifford_rand import draw
 from clifford_rand.presets import cga, pga
 from support.browser import open_page, start_browser
+from support.refusals import refused
 
 RNG = np.random.default_rng(0)
 SPACE, CONFORMAL = cr.Algebra.pga(3), cr.Algebra.cga(3)
@@ -174,26 +175,20 @@ def test_scene_says_what_is_wrong(tmp_path):
         ([draw.scene(alg.e1), draw.scene([alg.e1, alg.e2])], "scenes at rest of the same objects"),
     ]
     for items, message in wrong:
-        with pytest.raises(cr.ArgumentError, match=message):
-            draw.scene(items)
+        refused(message, draw.scene, items)
     for colors in ("pink", "#12", [1, 2, 3, 4], -1, (300, 0, 0)):
-        with pytest.raises(cr.ArgumentError, match="'colors' parameter"):
-            draw.scene([alg.e1, alg.e2], colors=colors)
+        refused("'colors' parameter", draw.scene, [alg.e1, alg.e2], colors=colors)
     for labels in ("ab", ["a"]):
-        with pytest.raises(cr.ArgumentError, match="'labels' parameter"):
-            draw.scene([alg.e1, alg.e2], labels=labels)
+        refused("'labels' parameter", draw.scene, [alg.e1, alg.e2], labels=labels)
     both = [draw.scene(alg.e1), draw.scene(alg.e2)]
     for options in ({"colors": "red"}, {"labels": ["a", "b"]}, {"extent": 2.0}, {"dual": True}):
-        with pytest.raises(cr.ArgumentError, match=f"'{next(iter(options))}' parameter of scene must be .* for scenes"):
-            draw.scene(both, **options)
+        refused(f"'{next(iter(options))}' parameter of scene must be .* for scenes", draw.scene, both, **options)
     for times in ([0.0], [0, 0], [[0, 1]], "ab"):
-        with pytest.raises(cr.ArgumentError, match="'times' parameter"):
-            draw.scene(alg.e1, times=times)
+        refused("'times' parameter", draw.scene, alg.e1, times=times)
     with pytest.raises(cr.ArgumentError, match=r"batches over 2 times, their first axis. Got shape \(3,\)"):
         draw.scene(pga.point(alg, np.zeros((3, 2))), times=[0, 1])
     for name in ("scene.png", "scene.PDF", "scene.svg"):
-        with pytest.raises(cr.ArgumentError, match=r"'path' parameter of Scene\.save must be .*\.html.*Scene\.plot"):
-            draw.save(alg.e12, tmp_path / name)
+        refused(r"'path' parameter of Scene\.save must be .*\.html.*Scene\.plot", draw.save, alg.e12, tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -297,6 +292,5 @@ def test_matplotlib_draws_one_time_of_a_scene():
     assert (len(axes.lines), len(axes.collections), [text.get_text() for text in axes.texts]) == (1, 3, ["S"])
     np.testing.assert_allclose(np.array(axes.lines[0].get_data_3d()).T, made.shapes[2].places[2, 0])
     assert made.plot(ax=axes) is axes
-    with pytest.raises(cr.ArgumentError, match="'frame' parameter"):
-        made.plot(frame=9)
+    refused("'frame' parameter", made.plot, frame=9)
     pyplot.close("all")

@@ -15,19 +15,15 @@ def drawn(k, d, seed):
     return cr.haar_blade(k, d, rng=seed, shape=(DRAWS,)).factors
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 8, 5000])
 def test_factors_are_orthonormal_and_make_a_unit_blade(d):
     alg = cr.Algebra(d)
-    for k in range(d + 1):
+    for k in range(min(d, 8) + 1):
         for shape in ((), (3,), (2, 0), (4, 2), 5):
-            B = cr.haar_blade(k, d, rng=1, shape=shape)
+            B, batch = cr.haar_blade(k, d, rng=1, shape=shape), shape if isinstance(shape, tuple) else (shape,)
             F = B.factors
-            batch = shape if isinstance(shape, tuple) else (shape,)
-            assert isinstance(B, cr.Blade)
-            assert (B.shape, B.grade, B.algebra) == (batch, k, alg)
-            assert F.shape == (*batch, k, d)
-            assert F.dtype == np.float64
-            assert F.flags.c_contiguous
+            assert (type(B), B.shape, B.grade, B.algebra) == (cr.Blade, batch, k, alg)
+            assert (F.shape, F.dtype, F.flags.c_contiguous) == ((*batch, k, d), np.float64, True)
             gram = F @ np.swapaxes(F, -1, -2)
             np.testing.assert_allclose(gram, np.broadcast_to(np.eye(k), gram.shape), atol=1e-14)
         if k and d < 5:
@@ -45,11 +41,6 @@ def test_rotations():
         np.testing.assert_allclose(np.linalg.det(Q), 1.0, rtol=1e-12)
     assert cr.random_rotation(3, rng=0).shape == (3, 3)
     assert cr.random_rotation(3, rng=0, shape=(0,)).shape == (0, 3, 3)
-
-
-def test_large_dimension():
-    F = cr.haar_blade(2, 5000, rng=0).factors
-    np.testing.assert_allclose(F @ F.T, np.eye(2), atol=1e-14)
 
 
 @pytest.mark.parametrize(("k", "d"), [(1, 2), (2, 3), (3, 3), (2, 6), (5, 6)])

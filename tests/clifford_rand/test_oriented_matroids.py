@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import clifford_rand as cr
+from support.refusals import refused
 
 
 @st.composite
@@ -134,16 +135,12 @@ def test_edges():
     ],
 )
 def test_refusals(vectors, message):
-    with pytest.raises(cr.ArgumentError, match=message):
-        cr.OrientedMatroid(vectors)
+    refused(message, cr.OrientedMatroid, vectors)
 
 
 def test_other_refusals():
     matroid = cr.OrientedMatroid(np.eye(4))
-    with pytest.raises(cr.ArgumentError, match="4 numbers of vectors"):
-        matroid.sign([0, 1])
-    with pytest.raises(cr.ArgumentError, match="Got 4 instead"):
-        matroid.sign([0, 1, 2, 4])
+    refused("4 numbers of vectors", matroid.sign, [0, 1])
+    refused("Got 4 instead", matroid.sign, [0, 1, 2, 4])
     large = cr.OrientedMatroid(np.random.default_rng(0).integers(-9, 9, (200, 12)))
-    with pytest.raises(cr.ArgumentError, match=r"C\(200, 13\) subsets of 13 vectors"):
-        large.circuits()
+    refused(r"C\(200, 13\) subsets of 13 vectors", large.circuits)

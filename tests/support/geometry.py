@@ -4,9 +4,11 @@ import numpy as np
 
 import clifford_rand as cr
 from clifford_rand.fusion.kernel import fields_of
-from clifford_rand.presets import cga
+from clifford_rand.presets import cga, pga
 
+PGA = {n: cr.Algebra.pga(n) for n in (1, 2, 3, 4, 5, 6)}
 CGA = {(n, null): cr.Algebra.cga(n, null_basis=null) for n in (1, 2, 3, 4, 5) for null in (False, True)}
+MODELS = [(n, null) for n, null in CGA if n < 5]
 BASES = [CGA[3, False], CGA[3, True]]  # conformal space in both bases
 
 
@@ -47,6 +49,14 @@ def through(alg, points, *more):
     """The wedge of the conformal points at some places, and of further factors."""
     first, *rest = [cga.up(alg, x) for x in points] + list(more)
     return first.wedge(*rest) if rest else first
+
+
+def flat(alg, p, U):
+    """The join of projective points p (..., n) and directions U (..., k, n)."""
+    X = pga.point(alg, p)
+    for i in range(U.shape[-2]):
+        X = X & pga.direction(alg, U[..., i, :])
+    return X
 
 
 def rodrigues(u, angle):

@@ -1,6 +1,8 @@
 """What clifford's names mean here: laws in several metrics, against this library's own methods."""
 
 import copy
+import functools
+import itertools
 import math
 import pickle
 
@@ -26,6 +28,7 @@ from clifford_rand.compat.clifford import (
 from clifford_rand.compat.clifford.io import read_ga_file, read_json_file, write_ga_file, write_json_file
 from clifford_rand.compat.clifford.tools.classify import Circle, DualFlat, Flat, Plane, Point, Round, Tangent, classify
 from clifford_rand.presets import cga
+from support.refusals import refused
 
 METRICS = [(2,), (3,), (1, 3), (3, 0, 1), (4, 1), (1, 1, 1)]
 
@@ -76,10 +79,8 @@ def test_coefficients_by_name_tuple_blade_and_place(layout):
         assert A[name or "1"] == A[ids] == A[layout.blades[name]] == A[i] == A.value[i]
         if len(ids) > 1:
             assert A[(ids[1], ids[0], *ids[2:])] == -A.value[i]
-    with pytest.raises(cr.ArgumentError, match="a single basis blade"):
-        A[layout.blades_list[1] + layout.blades_list[2]]
-    with pytest.raises(cr.ArgumentError, match="without a repeated"):
-        A[1, 1]
+    refused("a single basis blade", lambda: A[layout.blades_list[1] + layout.blades_list[2]])
+    refused("without a repeated", lambda: A[1, 1])
     with pytest.raises(ValueError, match="read-only"):
         A.value[0] = 1
     assert sum(A.blades_list) == A
@@ -94,11 +95,9 @@ def test_equality_has_a_tolerance_and_so_no_hash(layout):
     assert bool(e)
     assert not bool(1e-13 * e)
     assert (e.astype(np.float32) * np.int8(2)).dtype == np.float32
-    with pytest.raises(TypeError, match="unhashable"):
-        hash(e)
+    refused("unhashable", hash, e, error=TypeError)
     assert clifford.eps() == 1e-12
-    with pytest.raises(cr.ArgumentError, match="left out"):
-        clifford.eps(1e-3)
+    refused("left out", clifford.eps, 1e-3)
 
 
 def test_powers_and_exponentials_of_numbers(layout):
@@ -106,8 +105,7 @@ def test_powers_and_exponentials_of_numbers(layout):
     assert np.e**B == B.exp() == np.exp(B)
     assert (math.log(2) * B).exp() == 2.0**B
     assert (1 + B) ** 2.0 == (1 + B) * (1 + B)
-    with pytest.raises(cr.ArgumentError, match="a number > 0"):
-        (-2.0) ** B
+    refused("a number > 0", lambda: (-2.0) ** B)
 
 
 def test_inverses(layout):
@@ -118,8 +116,7 @@ def test_inverses(layout):
     assert v.normalInv() == v.inv() == 1 / v
     assert (v * 1e-7).inv().isclose(v.inv() * 1e7)  # clifford: not invertible
     for bad in (0 * v, 1 + v):
-        with pytest.raises(cr.ArgumentError, match="A ~A is a number"):
-            bad.normalInv()
+        refused("A ~A is a number", bad.normalInv)
     assert (1 + v).normalInv(check=False) == (1 + ~v) / ((1 + v) * (1 + ~v))[()]
 
 
@@ -165,15 +162,12 @@ def test_texts():
         with pytest.raises(SyntaxError, match="expected") as found:
             layout.parse_multivector(text)
         assert (found.value.lineno, found.value.offset) == (1, column)
-    with pytest.raises(SyntaxError, match="parentheses"):
-        layout.parse_multivector("(" * 5000)
-    with pytest.raises(SyntaxError, match="range"):
-        layout.parse_multivector("1.5*" + "9" * 400)
+    refused("parentheses", layout.parse_multivector, "(" * 5000, error=SyntaxError)
+    refused("range", layout.parse_multivector, "1.5*" + "9" * 400, error=SyntaxError)
     longest = "9" * 4300  # digits that Python writes
     assert str(layout.parse_multivector(f"(1^e1)*{longest}")) == f"({longest}^e1)"
     for text in (f"{longest} + 1", "7" * 3000 + "*" + "3" * 3000, "e1*-" + "7" * 3000 + "*" + "3" * 3000):
-        with pytest.raises(SyntaxError, match="fewer digits"):
-            layout.parse_multivector(text)
+        refused("fewer digits", layout.parse_multivector, text, error=SyntaxError)
 
 
 def test_names_ids_and_orders():
@@ -197,12 +191,9 @@ def test_names_ids_and_orders():
         assert getattr(own, f"{name}_func")(A.value).tolist() == expected.value.tolist()
     assert own.gmt_func_generator([1], [0, 2])(A.value, B.value).tolist() == (A(1) * B(0, 2)).value.tolist()
     assert repr(A) == "2.0 + (4.0^a) + (3.0^b) + (1.0^I)"
-    with pytest.raises(cr.ArgumentError, match="all 4 blades"):
-        Layout([1, 1], order=BasisBladeOrder([0, 1]))
-    with pytest.raises(cr.ArgumentError, match="8 names"):
-        Layout([1, 1, 1], names=["a"])
-    with pytest.raises(cr.ArgumentError, match="one name"):
-        Layout([1, 1], ids=BasisVectorIds(["1", 1]))
+    refused("all 4 blades", Layout, [1, 1], order=BasisBladeOrder([0, 1]))
+    refused("8 names", Layout, [1, 1, 1], names=["a"])
+    refused("one name", Layout, [1, 1], ids=BasisVectorIds(["1", 1]))
 
 
 def test_pickles_and_copies(layout):
@@ -235,8 +226,7 @@ def test_arrays_of_objects_and_batches(layout):
     assert A(1)[1, 2] == A[1, 2](1)
     assert A[0].gp() == A[0, 0] * A[0, 1] * A[0, 2]
     assert A[0].op() == A[0, 0] ^ A[0, 1] ^ A[0, 2]
-    with pytest.raises(cr.ArgumentError, match="nested evenly"):
-        MVArray([[e, e], [e]])
+    refused("nested evenly", MVArray, [[e, e], [e]])
 
 
 def test_frames():
@@ -249,8 +239,7 @@ def test_frames():
     assert not A.is_innermorphic_to(Frame([2 * a for a in A]))
     E = Frame(layout.basis_vectors_lst)
     assert not E.is_innermorphic_to(Frame([2 * e for e in E]))  # lengths count, too
-    with pytest.raises(TypeError, match="vectors"):
-        Frame([layout.scalar])
+    refused("vectors", Frame, [layout.scalar], error=TypeError)
 
 
 def test_linear_maps():
@@ -266,8 +255,7 @@ def test_linear_maps():
     assert turn(a * b) == R * a * b * ~R  # clifford's has the transposed matrix, the inverse rotation
     swap = transformations.between_basis_vectors(layout, layout, {1: 2, 2: 1, 3: 3})
     assert swap(layout.blades["e12"]) == -layout.blades["e12"]
-    with pytest.raises(cr.ArgumentError, match="ids in"):
-        transformations.between_basis_vectors(layout, target, {9: 1})
+    refused("ids in", transformations.between_basis_vectors, layout, target, {9: 1})
     with pytest.raises(cr.ArgumentError, match="an image in"):
         transformations.LinearMatrix.from_function(lambda A: A if A == 1 else target.scalar, layout, layout)
 
@@ -277,8 +265,7 @@ def test_blade_map():
     split = BladeMap([(d["d01"], p["p1"]), (d["d02"], p["p2"])])
     assert split(1 + 2 * d["d01"] + 9 * d["d03"]) == 1 + 2 * p["p1"]
     assert split(p["p2"]) == d["d02"]
-    with pytest.raises(cr.ArgumentError, match="one of the two algebras"):
-        split(Cl(2)[0].scalar)
+    refused("one of the two algebras", split, Cl(2)[0].scalar)
 
 
 @pytest.mark.parametrize("base", [(2,), (3,), (4,), (1, 1), (0, 2), (1, 3)])
@@ -290,37 +277,30 @@ def test_blades_of_the_conformal_model_are_told_by_their_parameters(base):
     def vector():
         return layout.algebra.vector(np.concatenate([rng.standard_normal(n), [0, 0]]))
 
-    for k in range(n + 1):
-        for _ in range(3):
-            E = layout.scalar
-            for _ in range(k):
-                E = E ^ vector()
-            p, radius = vector(), rng.choice([0, 1.5, 0.7j])
-            for kind, made in [
-                (
-                    Round,
-                    Round[k + 1](direction=E, location=p, radius=radius)
-                    if radius
-                    else Tangent(direction=E, location=p),
-                ),
-                (Flat, Flat(direction=E, location=p)),
-                (DualFlat, DualFlat(flat=Flat(direction=E, location=p))),
-            ]:
-                found = classify(made.mv)
-                assert isinstance(found, kind)
-                assert isinstance(found, Tangent) == isinstance(made, Tangent)
-                assert np.allclose(found.mv.value, made.mv.value, atol=1e-9)
-                if kind is Round:
-                    assert np.allclose(found.location.value, p.value, atol=1e-9)
-                    assert np.isclose(found.radius, radius)
-                    assert found.direction.isclose(E, rtol=1e-9)
-                assert type(pickle.loads(pickle.dumps(found))) is type(found)
-                if len(base) == 1:
-                    same = cga.classify(made.mv)
-                    names = {Round: "round" if radius else "tangent", Flat: "flat", DualFlat: "dual flat"}
-                    assert same.kind == names[kind]
-                    if kind is not DualFlat:
-                        assert np.allclose(same.location, found.location.value[1 : n + 1], atol=1e-9)
+    for k, _ in itertools.product(range(n + 1), range(3)):
+        E = functools.reduce(clifford.op, [vector() for _ in range(k)], layout.scalar)
+        p, radius = vector(), rng.choice([0, 1.5, 0.7j])
+        flat = Flat(direction=E, location=p)
+        round_ = Round[k + 1](direction=E, location=p, radius=radius) if radius else Tangent(direction=E, location=p)
+        for kind, name, made in (
+            (Round, "round" if radius else "tangent", round_),
+            (Flat, "flat", flat),
+            (DualFlat, "dual flat", DualFlat(flat=flat)),
+        ):
+            found = classify(made.mv)
+            assert isinstance(found, kind)
+            assert isinstance(found, Tangent) == isinstance(made, Tangent)
+            assert np.allclose(found.mv.value, made.mv.value, atol=1e-9)
+            if kind is Round:
+                assert np.allclose(found.location.value, p.value, atol=1e-9)
+                assert np.isclose(found.radius, radius)
+                assert found.direction.isclose(E, rtol=1e-9)
+            assert type(pickle.loads(pickle.dumps(found))) is type(found)
+            if len(base) == 1:
+                same = cga.classify(made.mv)
+                assert same.kind == name
+                if kind is not DualFlat:
+                    assert np.allclose(same.location, found.location.value[1 : n + 1], atol=1e-9)
 
 
 def test_classes_of_grades():
@@ -332,21 +312,26 @@ def test_classes_of_grades():
     assert np.isclose(circle.radius, 1)
     assert isinstance(classify(up(e1)), Point)
     assert isinstance(classify(up(e1) ^ up(e2) ^ up(e3) ^ einf), Plane)
-    with pytest.raises(ValueError, match="grade 3"):
-        Circle(location=e1, direction=e1 ^ e2 ^ e3, radius=1)
-    with pytest.raises(cr.ArgumentError, match="conformal layout"):
-        classify(Cl(3)[0].scalar)
+    refused("grade 3", Circle, location=e1, direction=e1 ^ e2 ^ e3, radius=1, error=ValueError)
+    refused("conformal layout", classify, Cl(3)[0].scalar)
 
 
 def test_ga_files(tmp_path):
     pytest.importorskip("h5py")
-    layout = Cl(3)[0]
+    layout, file = Cl(3)[0], str(tmp_path / "a")
     A = MVArray(layout.randomMV(4, rng=0))
     for transpose in (False, True):
-        A.save(str(tmp_path / "a.ga"), transpose=transpose)
-        assert layout.load_ga_file(str(tmp_path / "a.ga")).value.tolist() == A.value.tolist()
-    with pytest.raises(cr.ArgumentError, match="of signature"):
-        Cl(2, 1)[0].load_ga_file(str(tmp_path / "a.ga"))
+        A.save(file, transpose=transpose)
+        assert layout.load_ga_file(file).value.tolist() == A.value.tolist()
+        for write, read in ((write_ga_file, read_ga_file), (write_json_file, read_json_file)):
+            write(file, A.value, layout.metric, layout.basis_names, transpose=transpose)
+            found, metric, names, support = read(file)
+            assert (found.tolist(), support) == (A.value.tolist(), None)
+            assert metric.tolist() == np.eye(3).tolist()
+            assert names.tolist() == ["e1", "e2", "e3"]
+            refused("where sparse", write, file, A.value, layout.metric, layout.basis_names, sparse=True)
+    A.save(file)
+    refused("of signature", Cl(2, 1)[0].load_ga_file, file)
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
@@ -362,26 +347,11 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch)
     with pytest.raises(TypeError):  # after the coefficients
         write_ga_file(ga, B, np.array([object()]), layout.basis_names)
     monkeypatch.setattr("clifford_rand._files.os.fsync", full)
-    with pytest.raises(OSError, match="no space"):
-        write_json_file(plain, B, layout.metric, layout.basis_names)
+    refused("no space", write_json_file, plain, B, layout.metric, layout.basis_names, error=OSError)
     assert h5py.is_hdf5(ga)
     for read, file in ((read_ga_file, ga), (read_json_file, plain)):
         assert read(file)[0].tolist() == A.tolist()
     assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_json_files(tmp_path):
-    layout = Cl(3)[0]
-    values = np.random.default_rng(0).standard_normal((5, 8))
-    for transpose in (False, True):
-        write_json_file(str(tmp_path / "a"), values, layout.metric, layout.basis_names, transpose=transpose)
-        found, metric, names, support = read_json_file(str(tmp_path / "a"))
-        assert found.tolist() == values.tolist()
-        assert metric.tolist() == np.eye(3).tolist()
-        assert names.tolist() == ["e1", "e2", "e3"]
-        assert support is None
-    with pytest.raises(cr.ArgumentError, match="where sparse"):
-        write_json_file(str(tmp_path / "a"), values, layout.metric, layout.basis_names, sparse=True)
 
 
 @pytest.mark.parametrize("name", ["g2", "g3", "g4", "g3_1", "g2c", "g3c", "gac", "pga", "pga2d", "sta", "dpga"])

@@ -5,12 +5,12 @@ import operator
 import pytest
 import sympy as sp
 
-import clifford_rand as cr
 from clifford_rand.compat.galgebra import mv
 from clifford_rand.compat.galgebra.dop import Dop, Pdop, Sdop
 from clifford_rand.compat.galgebra.ga import Ga
 from clifford_rand.compat.galgebra.lt import Lt, Mlt
 from clifford_rand.compat.galgebra.mv import Mv
+from support.refusals import refused
 
 METRICS = [None, [1, 1], [1, -1], [[2, 1], [1, 3]], "1 #,# 0"]
 
@@ -59,13 +59,11 @@ def test_names_of_coefficients_and_functions():
     B, C = ga.mv("B C", "vector spinor")
     assert (B.grades, C.grades) == ([1], [0, 2])
     assert [Ga("a b").index_of(3), Ga("e*1|2").index_of(3), ga.index_of(3)] == ["12", "12", "xy"]
-    with pytest.raises(cr.ArgumentError, match="coordinates"):
-        Ga("e*1|2").mv("F", "vector", f=True)
+    refused("coordinates", Ga("e*1|2").mv, "F", "vector", f=True)
     for bad in (("A", "vector", 1), ("A", "grade"), ("A",), (ex, "even")):
         with pytest.raises(TypeError):
             ga.mv(*bad)
-    with pytest.raises(cr.ArgumentError, match="one of"):
-        ga.mv("A", "other")
+    refused("one of", ga.mv, "A", "other")
 
 
 def test_metrics_of_symbols_and_texts():
@@ -93,8 +91,7 @@ def test_expressions_go_round(ga):
     A = ga.mv("A", "mv")
     assert ga.mv(A.obj) == A
     assert ga.mv(sp.Integer(2)) == 2
-    with pytest.raises(cr.ArgumentError, match="linear in the symbols"):
-        ga.mv(ga.basis[0] * ga.basis[1])
+    refused("linear in the symbols", ga.mv, ga.basis[0] * ga.basis[1])
     with pytest.raises(sp.SympifyError):
         sp.sympify(A)
     assert hash(A * 0 + 10) == hash(10)
@@ -110,10 +107,8 @@ def test_coefficients():
     assert sum(A.components(), ga.mv(0)) == A
     assert (e1 ^ e2).is_base()
     assert not (e2 ^ e1).is_base()
-    with pytest.raises(cr.ArgumentError, match="basis blades"):
-        A.blade_coefs([2 * e1])
-    with pytest.raises(cr.ArgumentError, match="that of the multivector"):
-        A.get_coefs(1)
+    refused("basis blades", A.blade_coefs, [2 * e1])
+    refused("that of the multivector", A.get_coefs, 1)
 
 
 def test_duals_inverses_and_norms(ga):
@@ -124,8 +119,7 @@ def test_duals_inverses_and_norms(ga):
     assert square == -1 or square == 1
     assert sp.simplify(A.qform() - (A * A).scalar()) == 0
     assert A.norm2("+") == A.qform()
-    with pytest.raises(cr.ArgumentError, match="a multivector"):
-        mv.rev(1)
+    refused("a multivector", mv.rev, 1)
 
 
 def test_norms():
@@ -178,8 +172,7 @@ def test_linear_maps(ga):
     skew = ga.lt("S", mode="a").matrix()
     assert skew == -skew.T
     assert Lt("S", ga=ga, mode="s").matrix().is_symmetric()
-    with pytest.raises(cr.ArgumentError, match="linear"):
-        ga.lt(lambda x: (x | ex) * x)
+    refused("linear", ga.lt, lambda x: (x | ex) * x)
     T = Mlt(lambda x, y: x | y, ga)
     assert (T * T)(a, b, ex, ey) == (a | b) * (ex | ey)
     S = Mlt("S", ga, nargs=2)
@@ -211,14 +204,11 @@ def test_vector_derivative_from_both_sides():
     first, second = ga.rgrad * B, ga.rgrad * ex
     assert A * (first * second) == (A * first) * second
     assert ((ex * ga.grad) * (B * ga.grad)) * A == ex * ga.grad * (B * (ga.grad * A))
-    with pytest.raises(cr.ArgumentError, match="same side"):
-        ga.grad + ga.rgrad
+    refused("same side", lambda: ga.grad + ga.rgrad)
     other = Ga("a b c", g=[1, 1, 1], coords=sp.symbols("a b c", real=True)).mv("a", "vector")
     for rule in (operator.add, operator.sub, operator.mul, operator.xor):
-        with pytest.raises(cr.ArgumentError, match="one of"):
-            rule(ga.grad, other)
-    with pytest.raises(cr.ArgumentError, match="coords"):
-        _ = Ga("e*1|2", g=[1, 1]).grad
+        refused("one of", rule, ga.grad, other)
+    refused("coords", lambda: Ga("e*1|2", g=[1, 1]).grad)
 
 
 def test_partial_derivatives_with_coefficients():
@@ -247,8 +237,7 @@ def test_partial_derivatives_with_coefficients():
         (lambda: Dop([(P, ex)], ga=ga), TypeError, "pairs"),
         (lambda: Dop([]), ValueError, "None"),
     ]:
-        with pytest.raises(kind, match=words):
-            bad()
+        refused(words, bad, error=kind)
 
 
 def test_vector_derivative_where_the_metric_depends_on_the_point():

@@ -6,6 +6,7 @@ import sympy
 
 import clifford_rand as cr
 from clifford_rand.compat.kingdon import Algebra, MultiVector
+from support.refusals import refused
 
 METRICS = [(2,), (3, 0, 1), (1, 3), (2, 0, 2)]
 
@@ -64,8 +65,7 @@ def test_sandwich_and_projection():
         assert (versor >> y).inner.isclose((versor * sign * ~versor).inner, rtol=1e-9)
     assert (a @ b).inner.isclose(((a | b) * ~b).inner)
     for bad in (lambda: (1 + a) >> y, lambda: y @ (1 + a)):
-        with pytest.raises(TypeError, match="even or an odd"):
-            bad()
+        refused("even or an odd", bad, error=TypeError)
     B = alg.bivector(rng.standard_normal(6)).normalized()
     square = B.normsq()
     assert square.e == pytest.approx(1)
@@ -84,12 +84,10 @@ def test_duals():
         for name, blade in alg.blades.items():
             assert blade ^ blade.hodge() == alg.pss, name
         if alg.r:
-            with pytest.raises(ZeroDivisionError, match="degenerate"):
-                x.polarity()
+            refused("degenerate", x.polarity, error=ZeroDivisionError)
         else:
             assert x.polarity() == x * alg.pss.inv()
-        with pytest.raises(cr.ArgumentError, match="polarity"):
-            x.dual("other")
+        refused("polarity", x.dual, "other")
 
 
 @pytest.mark.parametrize("name", ["2DPGA", "3DPGA", "STAP"])
@@ -125,8 +123,7 @@ def test_symbols_are_simplified_and_zeros_left_out():
     assert ((root * root)(2.0, 3.0) - x(2.0, 3.0)).inner.isclose(0, atol=1e-12)
     B = x.grade(2)
     assert (B.exp()(0.7)).inner.isclose((0.7 * alg.own.e12).exp())
-    with pytest.raises(TypeError, match="a value for each"):
-        u(1)
+    refused("a value for each", u, 1, error=TypeError)
     assert alg.multivector(["a*b", 2], keys=("e1", "e12")).e1 == sympy.Symbol("a") * sympy.Symbol("b")
 
 
@@ -195,19 +192,13 @@ def test_what_is_refused(alg):
         with pytest.raises(kind, match=words):
             alg.multivector(*arguments, **keywords)
     x = alg.blades.e1
-    with pytest.raises(AttributeError, match="no attribute or blade"):
-        _ = x.something
-    with pytest.raises(IndexError, match="no batch axis"):
-        _ = x[0]
+    refused("no attribute or blade", lambda: x.something, error=AttributeError)
+    refused("no batch axis", lambda: x[0], error=IndexError)
     with pytest.raises(AttributeError):
         x.e1 = 3
-    with pytest.raises(TypeError, match="signature"):
-        Algebra(signature=[1, 2])
-    with pytest.raises(cr.ArgumentError, match="2DPGA"):
-        Algebra.fromname("other")
-    with pytest.raises(cr.ArgumentError, match="all 4 blades"):
-        Algebra(2, basis=["e", "e1", "e2", "e1"])
+    refused("signature", Algebra, signature=[1, 2], error=TypeError)
+    refused("2DPGA", Algebra.fromname, "other")
+    refused("all 4 blades", Algebra, 2, basis=["e", "e1", "e2", "e1"])
     graded = Algebra(2, graded=True)
     assert graded.blades.e1.keys() == (1, 2)
-    with pytest.raises(cr.ArgumentError, match="graded"):
-        graded.multivector([1], keys=(1,))
+    refused("graded", graded.multivector, [1], keys=(1,))

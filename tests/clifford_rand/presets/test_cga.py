@@ -7,13 +7,11 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.presets import cga
-from support.geometry import BASES, CGA, gaussian, rodrigues, same, through
+from support.geometry import BASES, CGA, MODELS, gaussian, rodrigues, same, through
 from support.geometry import relative as close
+from support.refusals import refused
 
-MODELS = [(n, null) for n in (2, 3, 4) for null in (False, True)]
-
-
-MODELS = [(n, null) for n in (2, 3, 4) for null in (False, True)]
+MODELS = MODELS[2:]  # from the plane on
 
 
 def circumsphere(X):
@@ -60,6 +58,8 @@ def test_sphere_through_points_is_the_circumsphere(n, null):
         close(cga.center(dual), c, 1e-9)
         close(cga.radius(dual * -2.0, dual=True), r, 1e-9)
         assert cga.contains_point(dual, cga.up(alg, X), dual=True, rtol=1e-9).all()
+        if n == 2:
+            same(S, cga.circle(alg, c, r), 1e-8)
 
 
 @pytest.mark.parametrize(("n", "null"), MODELS)
@@ -106,27 +106,17 @@ def test_circles_and_lines_of_space(alg, seed):
     same(cga.line(alg, c, c + N, dual=True), L.dual())
 
 
-@pytest.mark.parametrize("null", [False, True])
-def test_circles_of_the_plane(null):
-    alg, X = CGA[2, null], gaussian(3, 3, 2)
-    c, r = circumsphere(X)
-    same(cga.circle(alg, c, r), through(alg, X), 1e-9)
-
-
 @pytest.mark.parametrize(("n", "null"), MODELS)
 def test_point_pairs(n, null):
     alg, X, Y = CGA[n, null], gaussian(n, 20, n), gaussian(n + 1, 20, n)
-    pair = cga.point_pair(alg, X, Y) * -3.0
-    close(cga.radius(pair), np.linalg.norm(X - Y, axis=-1) / 2)
-    close(cga.center(pair), (X + Y) / 2)
-    for made, dual, first, second in (
-        (cga.point_pair(alg, X, Y), False, X, Y),
-        (pair, False, Y, X),
-        (cga.point_pair(alg, X, Y, dual=True), True, X, Y),
-    ):
+    pair = cga.point_pair(alg, X, Y)
+    close(cga.radius(pair * -3.0), np.linalg.norm(X - Y, axis=-1) / 2)
+    close(cga.center(pair * -3.0), (X + Y) / 2)
+    for made, dual, first, second in ((pair, False, X, Y), (pair * -3.0, False, Y, X), (pair.dual(), True, X, Y)):
         A, B = cga.split_point_pair(made, dual=dual)
         close(cga.down(A), first)
         close(cga.down(B), second)
+    same(cga.point_pair(alg, X, Y, dual=True), pair.dual())
 
 
 @pytest.mark.parametrize(("n", "null"), MODELS)
@@ -141,8 +131,7 @@ def test_meet_of_two_spheres(n, null):
             close(cga.center(M), a + t * (b - a) / D, 1e-9)
             close(cga.radius_squared(M, dual=dual), r * r - t * t, 1e-9)
             if r * r < t * t:
-                with pytest.raises(cr.ArgumentError, match="an imaginary round"):
-                    cga.radius(M, dual=dual)
+                refused("an imaginary round", cga.radius, M, dual=dual)
             if n == 3:
                 close(np.abs(cga.normal(M, dual=dual)), np.abs(b - a) / D, 1e-9)
 
@@ -194,8 +183,7 @@ def test_motors_equal_4x4_matrices(alg):
     for seed in range(10):
         p, u = gaussian(seed, 2, 3)
         angle, shift = 3 * gaussian(seed + 50, 2)
-        u /= np.linalg.norm(u)
-        S = rodrigues(u, angle)
+        u, S = u / np.linalg.norm(u), rodrigues(u / np.linalg.norm(u), angle)
         M = cga.motor(alg, cga.line(alg, p, direction=2 * u), angle, shift)
         assert (M * ~M).isclose(1, rtol=1e-10)
         close(cga.down(M >> cga.up(alg, X)), (X - p) @ S.T + p + shift * u, 1e-10)
@@ -203,13 +191,6 @@ def test_motors_equal_4x4_matrices(alg):
         pure = cga.rotor(alg, line, angle)
         R = cga.motor(alg, cga.line(alg, p, direction=u), angle, 0.0)
         assert pure.isclose(R, rtol=1e-10) or (~pure).isclose(R, rtol=1e-10)
-
-
-@pytest.mark.parametrize("n", [2, 3, 4])
-def test_both_bases_describe_the_same_geometry(n):
-    (a, b), X, Y = (CGA[n, False], CGA[n, True]), gaussian(n, 8, n), gaussian(n + 1, 8, n)
-    close((cga.up(a, X) | cga.up(a, Y))["1"], (cga.up(b, X) | cga.up(b, Y))["1"])
-    close(cga.radius(cga.sphere(a, X, 2.0)), cga.radius(cga.sphere(b, X, 2.0)))
 
 
 @pytest.mark.parametrize("alg", BASES)
@@ -232,46 +213,28 @@ def test_scales(alg, scale):
     close(cga.distance(far, cga.up(alg, Y * scale)), np.linalg.norm(X - Y, axis=-1) * scale)
 
 
-def test_dtypes():
+@pytest.mark.parametrize("alg", BASES)
+def test_single_exact_and_complex_coordinates(alg):
     X = gaussian(1, 4, 3).astype(np.float32)
-    for alg in BASES:
-        P = cga.up(alg, X)
-        S, L = cga.sphere(alg, X, 2.0), cga.line(alg, X, direction=X[::-1])
-        for result in (
-            P.coefficients,
-            cga.down(P),
-            S.coefficients,
-            L.coefficients,
-            cga.radius(S),
-            cga.center(S),
-            cga.translator(alg, X).coefficients,
-            cga.motor(alg, L, 0.5, 1.0).coefficients,
-            cga.distance(P, P),
-        ):
-            assert np.asarray(result).dtype == np.float32
-        close(cga.radius(S), np.full(4, 2.0), 1e-4)
-        assert cga.contains_point(L, P).all()
+    close(cga.radius(cga.sphere(alg, X, 2.0)), np.full(4, 2.0), 1e-4)
+    assert cga.contains_point(cga.line(alg, X, direction=X[::-1]), cga.up(alg, X)).all()
+    assert cga.dilator(alg, X[:, 0] ** 2).dtype == np.float32
     third = Fraction(1, 3)
-    for alg in BASES:
-        P = cga.up(alg, np.array([third, Fraction(2), Fraction(5)], dtype=object))
-        assert P * P == 0
-        T = cga.translator(alg, np.array([third, third, third], dtype=object))
-        assert cga.down((T >> P).grade(1)).tolist() == [2 * third, 2 + third, 5 + third]
+    P = cga.up(alg, np.array([third, Fraction(2), Fraction(5)], dtype=object))
+    assert P * P == 0
+    T = cga.translator(alg, np.array([third, third, third], dtype=object))
+    assert cga.down((T >> P).grade(1)).tolist() == [2 * third, 2 + third, 5 + third]
     Z = X + 1j * X[::-1]
-    close(cga.down(cga.up(BASES[0], Z)), Z, 1e-5)
+    close(cga.down(cga.up(alg, Z)), Z, 1e-5)
 
 
-def test_batches_that_broadcast_and_empty_ones():
+def test_batches_broadcast():
     alg, X = BASES[0], gaussian(1, 5, 1, 3)
     assert cga.sphere(alg, X, np.ones(4)).shape == (5, 4)
     assert cga.circle(alg, X, 1.0, gaussian(2, 4, 3)).shape == (5, 4)
     assert cga.contains_point(cga.plane(alg, gaussian(2, 4, 3)), cga.up(alg, X)).shape == (5, 4)
-    empty = cga.up(alg, np.zeros((0, 3)))
-    assert cga.down(empty).shape == (0, 3)
-    assert cga.center(cga.sphere(alg, np.zeros((0, 3)), 1.0)).shape == (0, 3)
 
 
 def test_a_rotation_needs_a_simple_bivector():
     alg = CGA[4, False]
-    with pytest.raises(cr.ArgumentError, match="'axis' parameter of rotor must be one axis"):
-        cga.rotor(alg, alg.e12 + alg.e34, 1.0)
+    refused("'axis' parameter of rotor must be one axis", cga.rotor, alg, alg.e12 + alg.e34, 1.0)

@@ -5,9 +5,8 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.presets import cga
-from support.geometry import BASES, CGA, close, gaussian, same, through
-
-MODELS = [(n, null) for n, null in CGA if n < 5]
+from support.geometry import BASES, CGA, MODELS, close, gaussian, same, through
+from support.refusals import refused
 
 
 def frame(seed, batch, m, n):
@@ -150,22 +149,15 @@ def test_motors_move_the_parameters(n, null):
         close(after.direction.coefficients, before.direction.outermorphism(Q).coefficients, 1e-9)
 
 
-def test_scales_dtypes_and_empty_batches():
-    for alg in BASES:
-        X = cga.circle(alg, [1.0, 2.0, 3.0], 2.0, [0.0, 0.0, 1.0])
-        for scale in (1e150, 1e-150):
-            found = cga.classify(X * scale)
-            assert float(found.radius) == pytest.approx(2, rel=1e-12)
-            assert float(found.weight / (scale * cga.classify(X).weight)) == pytest.approx(1, rel=1e-12)
-        single = cga.classify(X.astype(np.float32))
-        assert single.location.dtype == np.float32
-        assert str(single.name) == "circle"
-        empty = cga.classify(X.new(X.keys, np.zeros((0, X.keys.size))))
-        assert empty.shape == (0,)
-        assert empty.blade().shape == (0,)
-    far = CGA[3, True]
-    found = cga.classify(cga.circle(far, [1e5, 0.0, 0.0], 0.1, [0.0, 0.0, 1.0]))
-    assert float(found.radius_squared) == pytest.approx(0.01, abs=1e10 * 1e-15)
+@pytest.mark.parametrize("alg", BASES)
+def test_scales_and_single_precision(alg):
+    X = cga.circle(alg, [1.0, 2.0, 3.0], 2.0, [0.0, 0.0, 1.0])
+    for scale in (1e150, 1e-150):
+        found = cga.classify(X * scale)
+        assert float(found.radius) == pytest.approx(2, rel=1e-12)
+        assert float(found.weight / (scale * cga.classify(X).weight)) == pytest.approx(1, rel=1e-12)
+    assert cga.classify(X.astype(np.float32)).name == "circle"
+    assert cga.classify(X.new(X.keys, np.zeros((0, X.keys.size)))).blade().shape == (0,)
 
 
 @pytest.mark.parametrize("alg", BASES)
@@ -208,26 +200,13 @@ def test_points_on_tensors_are_tensors(library):
             close(np.asarray(found), expected)
 
 
-def circle_of_tensors():
-    torch = pytest.importorskip("torch")
-    return cga.circle(cr.Algebra.cga(3), torch.tensor([1.0, 2, 3], dtype=torch.float64), 2, [0, 0, 1])
-
-
-@pytest.mark.slow  # loads PyTorch
-def test_tensors_have_the_values_of_arrays():
-    X = circle_of_tensors()
-    found, expected = cga.classify(X), cga.classify(X.to_numpy())
-    assert found.name == expected.name == "circle"
-    close(found.location.numpy(), expected.location)
-    close(cga.center(X).numpy(), cga.center(X.to_numpy()))
-
-
 @pytest.mark.slow  # loads PyTorch
 @pytest.mark.parametrize("work", ["directions", "blade"])
 def test_what_tensors_cannot_do_is_refused_by_name(work):
-    X = circle_of_tensors()
-    with pytest.raises(cr.ArgumentError, match=r"a multivector of NumPy arrays\. Got a multivector of torch"):
-        getattr(cga.classify(X), work)()
+    torch = pytest.importorskip("torch")
+    X = cga.circle(cr.Algebra.cga(3), torch.tensor([1.0, 2, 3], dtype=torch.float64), 2, [0, 0, 1])
+    assert cga.classify(X).name == "circle"
+    refused(r"a multivector of NumPy arrays\. Got a multivector of torch", getattr(cga.classify(X), work))
 
 
 @pytest.mark.parametrize("null", [False, True])
@@ -243,12 +222,8 @@ def test_what_is_no_blade_is_refused(null):
         cr.concatenate([circles, circles.sum(keepdims=True)]),
         (a ^ b) + (c ^ d),
     ):
-        with pytest.raises(
-            cr.ArgumentError, match=r"'X' parameter of classify must be blades\. .*grade (2|3) whose X ~X"
-        ):
-            cga.classify(X)
-    with pytest.raises(cr.ArgumentError, match="must be blades"):
-        cga.distance(circles.sum(), circles[0])
+        refused(r"'X' parameter of classify must be blades\. .*grade (2|3) whose X ~X", cga.classify, X)
+    refused("must be blades", cga.distance, circles.sum(), circles[0])
 
 
 @pytest.mark.parametrize(
@@ -260,15 +235,13 @@ def test_what_is_no_blade_is_refused(null):
 def test_samples_are_of_counted_points_and_some_extent(given, name):
     alg = CGA[3, False]
     for X in (cga.circle(alg, [1, 2, 3], 2, [0, 0, 1]), cga.line(alg, [1, 2, 3], direction=[0, 0, 1])):
-        with pytest.raises(cr.ArgumentError, match=f"'{name}' parameter of sample"):
-            cga.sample(X, **({"n_points": 4} | given))
+        refused(f"'{name}' parameter of sample", cga.sample, X, **{"n_points": 4} | given)
 
 
 @pytest.mark.parametrize("measure", [cga.radius, cga.radius_squared])
 def test_what_is_no_blade_has_no_radius(measure):
     alg = CGA[3, False]
-    with pytest.raises(cr.ArgumentError, match=r"must be blades. Got a multivector of grade"):
-        measure(cga.circle(alg, [1, 2, 3], 2, [0, 0, 1]).map(round))
+    refused(r"must be blades. Got a multivector of grade", measure, cga.circle(alg, [1, 2, 3], 2, [0, 0, 1]).map(round))
 
 
 def test_denormal_blades_are_classified_as_their_multiples():

@@ -46,6 +46,9 @@ def test_circles_and_lines_of_every_scale(scale):
     alg, x, y, z = BASES[1], *np.eye(3)
     circle = lambda c, r, n: cga.circle(alg, scale * np.array(c), scale * r, n)  # noqa: E731
     line = lambda p, u: cga.line(alg, scale * np.array(p), direction=u)  # noqa: E731
+    plane = lambda n, height: cga.plane(alg, n, scale * height)  # noqa: E731
+    ball = lambda c, r: cga.sphere(alg, scale * np.array(c), scale * r)  # noqa: E731
+    point = lambda p: cga.up(alg, scale * np.array(p))  # noqa: E731
     C = circle([0, 0, 0], 2.0, z)
     expected = [
         (line([0, 0, 3.0], x), 3.0), (line([0, 5.0, 0], x), 3.0), (line([0, 2.0, 0], x), 0.0),
@@ -54,9 +57,16 @@ def test_circles_and_lines_of_every_scale(scale):
         (circle([0, 0, 3.0], 2.0, z), 3.0), (circle([0, 0, 0], 5.0, z), 3.0), (circle([0, 0, 0], 5.0, x), 3.0),
         (circle([5.0, 0, 0], 3.0, z), 0.0), (circle([1.0, 0, 0], 1.0, z), 0.0), (circle([6.0, 0, 0], 1.0, z), 3.0),
         (circle([2.0, 0, 0], 1.0, y), 1.0), (circle([0, 0, 1e4], 2.0, z), 1e4), (circle([3.0, 0, 0], 1.0, y), 0.0),
+        (C, 0.0), (plane(z, 4.0), 4.0), (plane(x, 2.0), 0.0), (ball([5.0, 0, 0], 3.0), 0.0),
+        (ball([0, 0, 0], 5.0), 3.0), (point([0, 0, 1.0]), np.sqrt(5)), (point([2.0, 0, 0]), 0.0),
     ]  # fmt: skip
-    for X, apart in expected:
-        for A, B in ((C, X), (X, C)):
+    others = [
+        (ball([0, 0, 0], 2.0), ball([0, 0, 0], 5.0), 3.0), (ball([0, 0, 0], 2.0), point([0, 0, 0]), 2.0),
+        (line([0, 0, 0], x), line([0, 3.0, 4], -2 * x), 5.0), (plane(z, 1.0), plane(z, 3.0), 2.0),
+        (ball([0, 0, 0], 2.0), line([0, 2.0, 0], x), 0.0), (ball([0, 0, 0], 2.0), plane(z, 2.0), 0.0),
+    ]  # fmt: skip
+    for first, second, apart in [*((C, X, apart) for X, apart in expected), *others]:
+        for A, B in ((first, second), (second, first)):
             for distance in (cga.distance, cga.distance.specialization.function):  # twice the first: traced, and run
                 found = [distance(A, B) for _ in range(2)]
                 np.testing.assert_allclose(found, scale * apart, rtol=1e-11, atol=2e-8 * scale)
