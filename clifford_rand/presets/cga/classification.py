@@ -105,7 +105,7 @@ def _grades(X: Any, size: NDArray[Any]) -> list[tuple[int, NDArray[np.int64]]]:
         several = tuple(k for k, row in zip(X.grades, nonzero, strict=True) if row.any())
         raise fail("X", "classify", "blades, each of one grade", describe(f"multivectors of grades {several}"))
     groups = [(k, np.flatnonzero(row)) for k, row in zip(X.grades, nonzero, strict=True)]
-    return [(k, rows) for k, rows in groups if len(rows)] or groups[:1]
+    return [(k, rows) for k, rows in groups if len(rows)]
 
 
 def _of_one_grade(X: Any, null: bool, eps: float) -> list[Any]:
