@@ -43,8 +43,8 @@ def _binary(operation: Any, reflected: bool = False) -> Any:
 class MultiVector(Multivector):
     """A multivector of a `Layout`, with clifford's names beside those of `clifford_rand.Multivector`.
 
-    ``value`` has coefficients (..., 2^d) in the order of the layout, by default zeros of a dtype; or ``string`` is a text
-    that `Layout.parse_multivector` reads.
+    ``value`` has coefficients (..., 2^d) in the order of the layout, by default zeros of a dtype; or ``string`` is a
+    text that `Layout.parse_multivector` reads.
 
     ``|`` is Hestenes' product (zero for scalars), ``B.project(A)`` puts A on B, ``A.dual()`` is the right complement
     where the metric has no inverse, and ``==`` allows `EPS` times the larger of 1 and the largest coefficient. A

@@ -176,6 +176,7 @@ def test_names_ids_and_orders():
     gx, _, gt = layout.basis_vectors_lst
     assert (gx * gt)["t", "x"] == -1
     own = Layout([1, -1], order=BasisBladeOrder([0b11, 0b00, 0b10, 0b01]), names=["I", "", "b", "a"])
+    assert repr(own.order) == "BasisBladeOrder([0b11, 0b00, 0b10, 0b01])"
     A, B = own.MultiVector([1.0, 2, 3, 4]), own.MultiVector([5.0, 7, 11, 13])
     a, b = own.basis_vectors_lst
     assert 2 + 4 * a + 3 * b + (a ^ b) == A
