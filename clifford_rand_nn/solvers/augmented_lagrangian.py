@@ -54,8 +54,8 @@ class AugmentedLagrangian(Limits):
     projected on their cones. ADMM is fast to a gap of 1e-2 … 1e-4, slow to 1e-6 where patterns are many and beta is
     small; `ConeInteriorPoint` is the method for few coordinates, up to some hundred.
 
-    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. ``check_every``: least number of
-    iterations between two checks of the gap; late checks are a tenth of the iterations apart.
+    ``check_every``: least number of iterations between two checks of the gap; late checks are a tenth of the
+    iterations apart.
 
     References
     ----------

@@ -180,10 +180,10 @@ class CvxpyReference(Limits):
     ours: it is computed from the returned predictions, like everybody's, and a point outside the cones of a
     `ConvexReLUProblem` is projected.
 
-    ``tol``, ``max_iter``, ``max_time``, ``callback``: see `Limits`. A gap above ``tol`` is reported by the status; the
-    solver's own tolerances are its own, pass them in ``options``. CLARABEL, SCS and OSQP keep to ``max_iter`` and
-    ``max_time``; the callback is called at the end. ``max_memory``: no solver can be held to one. Raises ArgumentError:
-    the solver is not installed, or does not keep to a limit that was given.
+    A gap above ``tol`` is reported by the status; the solver's own tolerances are its own, pass them in
+    ``options``. CLARABEL, SCS and OSQP keep to ``max_iter`` and ``max_time``; the callback is called at the end.
+    ``max_memory``: no solver can be held to one. Raises ArgumentError: the solver is not installed, or does not
+    keep to a limit that was given.
     """
 
     solver: str = "CLARABEL"  # any solver that CVXPY has installed; CLARABEL comes with it

@@ -157,8 +157,7 @@ class AutoSolver(Limits):
     on from its best point; after `GramNewton` first the kernel method, which keeps more digits, if it is expected to
     take no longer. ``reason`` of the result says what was chosen and why.
 
-    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. The kernel method takes at most 100
-    iterations; ``max_memory=None`` is half of the machine's.
+    The kernel method takes at most 100 iterations; ``max_memory=None`` is half of the machine's.
 
     Examples
     --------

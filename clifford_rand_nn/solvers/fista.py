@@ -50,11 +50,10 @@ class Fista(Limits):
     Stops when the relative duality gap, with the best lower bound so far, is at most ``tol``. A second run on the same
     machine gives the same bits.
 
-    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. ``check_every``: least number of
-    iterations between two checks of the gap; late checks are a tenth of the iterations apart. ``precision`` {"auto",
-    "single", "double"}: of the iterations; objectives and bounds are always in double precision. "auto" begins in
-    single precision if the data are in float32 or large, and changes to double at a gap of 1e-4, or where rounding
-    stops progress. "single" stays and may never reach a small tol.
+    ``check_every``: least number of iterations between two checks of the gap; late checks are a tenth of the
+    iterations apart. ``precision`` {"auto", "single", "double"}: of the iterations; objectives and bounds are
+    always in double precision. "auto" begins in single precision if the data are in float32 or large, and changes
+    to double at a gap of 1e-4, or where rounding stops progress. "single" stays and may never reach a small tol.
 
     References
     ----------

@@ -49,9 +49,8 @@ class InteriorPoint(Limits):
     dual point is feasible all along. At the end the solution is made basic (`purify`: at most n columns, n - 1 with an
     intercept, for one output) and, for one output, solved to rounding on its columns.
 
-    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. A tol of 1e-10 can be had where the
-    problem is not badly scaled. ``basic``: whether the solution is made basic. Otherwise all columns have a weight,
-    most of them a negligible one.
+    A tol of 1e-10 can be had where the problem is not badly scaled. ``basic``: whether the solution is made basic.
+    Otherwise all columns have a weight, most of them a negligible one.
 
     References
     ----------

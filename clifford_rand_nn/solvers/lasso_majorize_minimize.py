@@ -45,7 +45,7 @@ class MajorizeMinimize(Limits):
     :math:`2\max_cp_c(1-p_c)` bounds a row: those that are decided hardly hold a step back. No matrix of the order of
     rows times classes is there.
 
-    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. An iteration is a model.
+    An iteration is a model.
 
     References
     ----------

@@ -42,8 +42,7 @@ class ProximalNewton(Limits):
     By Woodbury's identity twice, H is inverted with two factorizations of order m, for any number of outputs C; an
     interior point factors a matrix of order nC.
 
-    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. An iteration is a proximal step, of
-    some five Newton steps.
+    An iteration is a proximal step, of some five Newton steps.
 
     References
     ----------

@@ -131,10 +131,9 @@ class WorkingSet(Limits):
     point is then central, and cuts off more (primal-dual column generation). At the end the solution is made basic and,
     for one output, solved to rounding on its atoms.
 
-    ``tol``, ``max_iter``, ``max_time``, ``max_memory``, ``callback``: see `Limits`. An iteration is a round. A pass
-    through the columns of a dictionary takes half of the time that is left at most; one that is cut short adds the best
-    atoms so far, and proves nothing. The matrix of the atoms in use, and what a master takes, grow up to
-    ``max_memory``.
+    An iteration is a round. A pass through the columns of a dictionary takes half of the time that is left at most;
+    one that is cut short adds the best atoms so far, and proves nothing. The matrix of the atoms in use, and what a
+    master takes, grow up to ``max_memory``.
 
     References
     ----------
