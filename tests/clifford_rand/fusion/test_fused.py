@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 import clifford_rand as cr
+from clifford_rand._threads import for_each_slice
 from clifford_rand.basis.keys import keys_of_masks
+from clifford_rand.compiler import loops
+from clifford_rand.fusion import kernel
 from clifford_rand.fusion.multivector import TracedMultivector
 from clifford_rand.fusion.operations import REASONS
 from clifford_rand.multivector.base import INTERNAL, BladeAttributes
@@ -159,11 +162,16 @@ class TestBatches:
                 assert _is_same(fused(B, x), fused.function(B, x), 100 * float(np.finfo(dtype).eps))
                 assert fused.fallback_reason is None
 
-    def test_many_samples_run_on_threads(self):
+    def test_many_samples_run_on_threads(self, monkeypatch):
+        monkeypatch.setattr(kernel, "THREADS_FROM", 2**11)
+        monkeypatch.setattr("clifford_rand._threads.cpu_count", lambda: 3)
         alg, rng = ALGEBRAS["Cl(3)"], np.random.default_rng(4)
+        slices = []
+        monkeypatch.setattr(loops, "for_each_slice", lambda work, *a, **k: slices.append(for_each_slice(work, *a, **k)))
         fused = cr.fused(lambda R, x: R * x * ~R)
-        R, x = _even(alg, rng, 70_000), _some(alg, rng, 1, 70_000)
+        R, x = _even(alg, rng, 1001), _some(alg, rng, 1, 1001)
         assert _is_same(fused(R, x), R * x * ~R)
+        assert len(slices) == 1
 
     def test_what_one_multivector_decides_is_computed_before_the_loop(self):
         alg, rng = ALGEBRAS["PGA"], np.random.default_rng(5)
