@@ -107,7 +107,7 @@ class Relations(Products):
 
         References
         ----------
-        Björck and Golub, "Numerical methods for computing angles between linear subspaces", Math. Comp. 27 (1973).
+        Björck and Golub, "Numerical methods for computing angles between linear subspaces", Math. Comp. 27 (1973), § 3.
 
         Examples
         --------

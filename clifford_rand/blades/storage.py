@@ -265,14 +265,14 @@ class Storage:
             raise TypeError(f"the geometric product of two blades is not a blade; {hint}")
         if not isinstance(other, int | float | np.ndarray | np.generic | list):
             return NotImplemented
-        return self._times(*_sign_and_log(other, "other"))
+        return self._times(*_sign_and_log(other))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Self:
         if not isinstance(other, int | float | np.ndarray | np.generic | list):
             return NotImplemented
-        sign, log = _sign_and_log(other, "other")
+        sign, log = _sign_and_log(other)
         if (sign == 0).any():
             raise fail("other", "a blade's division", "other than zero", other)
         return self._times(sign, -log)
@@ -332,8 +332,8 @@ def truth(flags: Any) -> Any:
     return flags_of_batch if flags_of_batch.ndim else bool(flags_of_batch)
 
 
-def _sign_and_log(value: Any, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    array = as_real(value, name, "Blade").astype(np.float64)
+def _sign_and_log(value: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    array = as_real(value, "other", "Blade").astype(np.float64)
     with np.errstate(divide="ignore"):
         return np.sign(array), np.log(np.abs(array))
 

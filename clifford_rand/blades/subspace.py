@@ -128,10 +128,7 @@ def sines(P: Array, Q: Array) -> Array:
 
 
 def principal_angles(P: Array, Q: Array) -> Array:
-    """Return the angles (..., min(a, b)), smallest first: small ones by their sines, large ones by their cosines.
-
-    Björck and Golub, "Numerical methods for computing angles between linear subspaces", 1973, section 3.
-    """
+    """Return the angles (..., min(a, b)), smallest first: small ones by their sines, large ones by their cosines."""
     small, large = (P, Q) if P.shape[-2] <= Q.shape[-2] else (Q, P)
     if small.shape[-2] == 0:
         return sines(large, small)

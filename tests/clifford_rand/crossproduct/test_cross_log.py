@@ -63,13 +63,6 @@ def test_growth_that_overflows_float64_is_an_error():
         cr.cross_log(wilkinson(1100, np.float64))
 
 
-def test_a_zero_row_at_two_dimensions():
-    assert cr.cross([[0, 0]]).tolist() == [0.0, 0.0]
-    direction, log_norm = cr.cross_log([[0.0, 0.0]])
-    assert direction.tolist() == [0.0, 0.0]
-    assert log_norm == -np.inf
-
-
 def test_rank_verdict_is_that_of_rtol_and_ignores_the_scale_of_rows():
     A = np.eye(5)[:4]
     A[3] = A[0] + 1e-6 * A[3]
