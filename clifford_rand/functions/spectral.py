@@ -289,16 +289,12 @@ def _real_values(U: MV, keys: Keys, values: Array) -> Iterator[NDArray[Any]]:
     rng = np.random.default_rng(0)
     for _ in range(TRIES):
         Z = U.new(keys, rng.standard_normal(len(commuting)) @ commuting)
-        # the sign function of ZY: eigenvalues ±i, so J² = -1
-        J = U.new(keys, of_eigenvalues(Z * Y, keys, _side).real)
+        # the sign function of ZY, i above the real axis and -i below, 0 at 0: so J² = -1
+        sign = of_eigenvalues(Z * Y, keys, lambda z: 1j * np.sign(np.where(np.abs(z) > REAL, z.imag, 0)))
+        J = U.new(keys, sign.real)
         if (J * J * Y + Y).isclose(0, atol=1e-6):
             yield X + (J * Y).on_keys(keys).coefficients
             return
-
-
-def _side(z: Array) -> Array:
-    """Return i above the real axis, -i below, and 0 at 0."""
-    return np.asarray(1j * np.sign(np.where(np.abs(z) > REAL, z.imag, 0)))
 
 
 def _undefined(A: MV, z: NDArray[Any], inverse: InverseFunction, owner: str) -> Exception:

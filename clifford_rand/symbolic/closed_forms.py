@@ -135,12 +135,6 @@ def even_root(s: Any) -> Any:
     return sp.Mul(*(factor.args[0] if isinstance(factor, sp.Abs) else factor for factor in sp.Mul.make_args(root)))
 
 
-def _of_root(name: str, s: Any, is_negative: bool) -> Any:
-    """Return cosh √s, sinh √s / √s or its derivative, by the functions of the sign that s has."""
-    cosh, sinhc = cosh_and_sinhc(s, is_negative)
-    return {"cosh_root": cosh, "sinhc_root": sinhc, "sinhc_root_slope": (cosh - sinhc) / (2 * s)}[name]
-
-
 def _without_squares(total: Any) -> Any:
     """Return a sum with q for q sin² x + q cos² x, which the squares of lengths of rotors are."""
     if not total.is_Add or not total.has(sp.sin):
@@ -244,7 +238,9 @@ def expressions_of(program: Program, arguments: Sequence[Row], known: Sequence[S
         elif node.operation in ROOTS:
             (s,) = node.arguments
             signs = {signed(values, s) < 0 for values in known}
-            expressions[ref] = _of_root(node.operation, operands[0], signs == {True})
+            cosh, sinhc = cosh_and_sinhc(operands[0], signs == {True})
+            slope = (cosh - sinhc) / (2 * operands[0])
+            expressions[ref] = {"cosh_root": cosh, "sinhc_root": sinhc, "sinhc_root_slope": slope}[node.operation]
         else:
             numbers = operands if node.operation in _CONDITIONS else map(_as_number, operands)
             expressions[ref] = _OPERATIONS[node.operation](*numbers)

@@ -21,6 +21,18 @@ def algebras(largest=5, *, degenerate=True, diagonal=True):
     return [*found, cr.Algebra.cga(2, null_basis=True)]
 
 
+def not_diagonal(rng):
+    """Metrics that are not diagonal: definite, indefinite, degenerate, of null vectors, with a zero block."""
+    found = [cr.Algebra.cga(n, null_basis=True) for n in (1, 2)]
+    for d, null in ((2, 0), (2, 1), (3, 0), (3, 2), (4, 1), (5, 0), (5, 1), (5, 2)):
+        Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
+        squares = rng.choice([-2.0, 1.0], d)
+        squares[:null] = 0
+        G = Q @ np.diag(squares) @ Q.T
+        found.append(cr.Algebra(metric=(G + G.T) / 2))
+    return found
+
+
 def vectors(alg, rng, count, shape=(), dtype=np.float64, least=0.2):
     """Random vectors that are not near to null ones; None if the algebra has none."""
     if not np.any(alg.metric):

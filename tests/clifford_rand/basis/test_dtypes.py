@@ -34,10 +34,8 @@ def pairs(alg):
     some = itertools.cycle(itertools.product(DTYPES, repeat=2))
     for a, b in ((None, None), (0, 1), (1, 1), (1, alg.d), (alg.d, None)):
         for one, other in itertools.islice(some, 5):
-            A, B = (
-                alg.random_multivector(rng=0, shape=(), grades=a, dtype=one),
-                alg.random_multivector(rng=1, shape=(), grades=b, dtype=other),
-            )
+            kinds = ((a, one), (b, other))
+            A, B = (alg.random_multivector(rng=k, grades=some, dtype=kind) for k, (some, kind) in enumerate(kinds))
             yield (*PRODUCTS, "sandwich"), (A, B)
             yield (*MAPS, *FUNCTIONS), (A,)
 
@@ -82,10 +80,7 @@ def test_fused_functions_keep_the_dtype_of_the_plain_one(name):
 @pytest.mark.parametrize("shape", [(), (5,)])
 def test_fused_sums_and_constants(shape, backend):
     alg = cr.Algebra(2)
-    A, B = (
-        alg.random_multivector(rng=0, shape=shape, grades=1, dtype=np.complex128),
-        alg.random_multivector(rng=1, shape=shape, grades=1),
-    )
+    A, B = (alg.random_multivector(rng=k, shape=shape, grades=1, dtype=(complex, float)[k]) for k in (0, 1))
     functions = (
         lambda A, B: A - A,
         lambda A, B: (A - A) + B,

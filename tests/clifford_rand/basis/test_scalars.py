@@ -36,9 +36,7 @@ def test_rounding_in_other_grades_is_none():
     """R ~R has grades 0 and 4; A^-1 A all of them."""
     rng = np.random.default_rng(1)
     for alg in (cr.Algebra(4), cr.Algebra(3, 2), cr.Algebra(2, 0, 3)):
-        R = (
-            alg.random_multivector(rng=rng, shape=(50,), grades=2) / 4
-        ).exp()  # of large boosts the rounding is that of |R|²
+        R = (alg.random_multivector(rng=rng, shape=(50,), grades=2) / 4).exp()  # of large boosts it is that of |R|²
         np.testing.assert_allclose(np.asarray(R * ~R), 1, rtol=1e-12)
         A = 3 + alg.random_multivector(rng=rng, shape=(50,)) / 20
         np.testing.assert_allclose(np.asarray(A.inv() * A), 1, rtol=1e-12)
@@ -85,10 +83,7 @@ def test_order_is_that_of_the_numbers():
     assert (alg.scalar(Fraction(1, 3)) < Fraction(1, 2)) is True
     t = sympy.Symbol("t")
     assert (alg.scalar(t) < 2) == (t < 2)
-    refused(
-        r"'other' parameter of <= .* batch shape that broadcasts with \(3, 1\)",
-        lambda: alg.scalar(x) <= np.ones((2, 1)),
-    )
+    refused(r"of <= .* batch shape that broadcasts with \(3, 1\)", lambda: alg.scalar(x) <= np.ones((2, 1)))
 
 
 def test_arrays_of_scalars_and_of_multivectors():
@@ -112,11 +107,7 @@ def test_symbols_and_fractions():
     t = sympy.Symbol("t", real=True)
     assert float(alg.scalar(Fraction(1, 4))) == 0.25
     assert round(alg.scalar(Fraction(7, 2))) == 4
-    refused(
-        r"float\(\) needs a number, and this scalar has symbols: t\. A\.subs",
-        lambda: float(alg.scalar(t)),
-        error=TypeError,
-    )
+    refused(r"needs a number, and this scalar has symbols: t\. A\.subs", float, alg.scalar(t), error=TypeError)
     for product in (t * alg.scalar(2), alg.scalar(2) * t, t + (alg.e1 | alg.e1), sympy.Integer(2) * alg.scalar(t)):
         assert isinstance(product, cr.Multivector)
     assert bool(alg.scalar(t) - t) is False

@@ -9,6 +9,7 @@ import sympy
 
 import clifford_rand as cr
 from support.blades import signatures
+from support.metrics import not_diagonal
 from support.refusals import refused
 
 R3, PGA, STA, R6 = cr.Algebra(3), cr.Algebra.pga(3), cr.Algebra(1, 3), cr.Algebra(6)
@@ -91,14 +92,7 @@ def test_two_planes_of_all_sizes(counts):
 
 def test_metrics_that_are_not_diagonal():
     rng = np.random.default_rng(4)
-    algebras = [NULL, cr.Algebra.cga(2, null_basis=True), cr.Algebra(metric=np.diag([4.0, -0.25, 0.0, 9.0]))]
-    for d, null in ((2, 0), (3, 1), (4, 1), (5, 0)):
-        Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
-        squares = rng.choice([-2.0, 1.0], d)
-        squares[:null] = 0
-        G = Q @ np.diag(squares) @ Q.T
-        algebras.append(cr.Algebra(metric=(G + G.T) / 2))
-    for alg in algebras:
+    for alg in (*not_diagonal(rng), cr.Algebra(metric=np.diag([4.0, -0.25, 0.0, 9.0]))):
         for grades in ((1,), (2,), (1, 2), None):
             assert error(alg.random_multivector(rng=rng, grades=grades) / 2) < 1e-12
 

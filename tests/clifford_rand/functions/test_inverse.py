@@ -12,6 +12,7 @@ from clifford_rand.functions.inverse import determinant_and_adjugate
 from clifford_rand.functions.matrix_forms import inverse_grades, one_by_matrix
 from clifford_rand.plans.table_plan import TablePlan
 from support.blades import signatures
+from support.metrics import not_diagonal
 from support.refusals import refused
 
 R3, NULL = cr.Algebra(3), cr.Algebra.cga(1, null_basis=True)
@@ -27,18 +28,6 @@ def residual(A, X=None):
     X = A.inv() if X is None else X
     error = np.maximum(size(A * X - 1), size(X * A - 1))
     return float(np.max(error / (size(A) * size(X))))
-
-
-def not_diagonal(rng):
-    """Metrics that are not diagonal: definite, indefinite, degenerate, of null vectors, with a zero block."""
-    algebras = [NULL, cr.Algebra.cga(2, null_basis=True)]
-    for d, null in ((2, 0), (2, 1), (3, 0), (3, 2), (4, 1), (5, 0), (5, 1), (5, 2)):
-        Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
-        squares = rng.choice([-2.0, 1.0], d)
-        squares[:null] = 0
-        G = Q @ np.diag(squares) @ Q.T
-        algebras.append(cr.Algebra(metric=(G + G.T) / 2))
-    return algebras
 
 
 @pytest.mark.parametrize(("p", "q", "r"), [*signatures(4), *signatures(5, 5)[::4]], ids=repr)
