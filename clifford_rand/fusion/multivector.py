@@ -13,11 +13,13 @@ from clifford_rand.compiler.scalar import COMPLEX, Trace, TracedScalar, TraceErr
 from clifford_rand.fusion import analysis, operations
 from clifford_rand.fusion.operations import LinearMaps, Untraced
 from clifford_rand.multivector import arithmetic, products
+from clifford_rand.multivector.base import methods_of
 from clifford_rand.multivector.components import called
 
 if TYPE_CHECKING:
     from clifford_rand.algebra import Algebra
 
+_projections: Any = methods_of("clifford_rand.geometry", "projections")[0]  # loaded when it is first used
 cached_table = lru_cache(maxsize=512)(product_table)
 
 
@@ -178,9 +180,8 @@ class TracedMultivector(LinearMaps, Untraced):
     lc, rc, inner, scalar_product = products.lc, products.rc, products.inner, products.scalar_product
     commutator, anticommutator = products.commutator, products.anticommutator
     sandwich = analysis.sandwich
-    project = operations.project
-    reject = operations.reject
-    reflect = operations.reflect
+    project, reject, reflect = _projections.project, _projections.reject, _projections.reflect
+    blade_with_inverse = operations.blade_with_inverse
 
     # ---- coefficients
 

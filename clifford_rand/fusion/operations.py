@@ -1,6 +1,6 @@
 """Operations of traced multivectors: linear maps, projections, planes, logarithm, square root; those not traced.
 
-The formulas of projections and planes are those of `geometry.projections` and `functions.closed_split`. A rotor is
+Projections are those of `geometry.projections`, the formulas of planes those of `functions.closed_split`. A rotor is
 R = n (S + B) with S = s + Q, a Study number: Q is of grade 4, Q² = t. log R = f(S) B for n = 1, and √R = √n (c + g B),
 by the closed forms of `functions.study`. What the plain functions decide from values is a guard here.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from clifford_rand.basis.keys import Keys
 from clifford_rand.compiler.scalar import TracedScalar, TraceError
 from clifford_rand.functions.study import angle_and_half
-from clifford_rand.fusion.analysis import EXACT, SIMPLE, VERSOR, guard_divisor, rounding, sandwich, scalar_terms
+from clifford_rand.fusion.analysis import EXACT, SIMPLE, VERSOR, guard_divisor, rounding, scalar_terms
 from clifford_rand.multivector import components, products
 from clifford_rand.plans.linear import linear_plan
 
@@ -145,33 +145,12 @@ class Untraced:
         raise TraceError(f"it calls numpy.{function.__name__}, which is not traced")
 
 
-def project(A: Any, B: Any) -> Any:
-    """Return (A ⌋ B) B⁻¹."""
-    from clifford_rand.geometry.projections import refuse_flats  # not needed by functions that project nothing
-
-    grade, B, inverse = _inverse_blade(A, B, "project")
-    refuse_flats(A, grade)
-    return A.lc(B).lc(inverse)
-
-
-def reject(A: Any, B: Any) -> Any:
-    """Return (A ∧ B) B⁻¹."""
-    _, B, inverse = _inverse_blade(A, B, "reject")
-    return A.wedge(B).rc(inverse)
-
-
-def reflect(A: Any, B: Any, *, inside: bool = False) -> Any:
-    """Return (-1)^{rs} B A B⁻¹, or with the mirror B itself (-1)^{r(s+1)} B A B⁻¹."""
-    grade, B, _ = _inverse_blade(A, B, "reflect")
-    return sandwich(B, A.involute() if (grade + inside) % 2 else A)
-
-
-def _inverse_blade(A: Any, B: Any, owner: str) -> tuple[int, Any, Any]:
+def blade_with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
     """Return the grade of a blade, the blade and its inverse; that it is one, and not null, are guards.
 
     Of grades 2 and d - 2 it is one if it or its complement, a bivector, has B ∧ B = 0; of 0, 1, d - 1 and d always.
     """
-    trace, d, B = A.trace, A.algebra.d, A.operand(B, owner)
+    trace, d = B.trace, B.algebra.d
     if len(B.grades) != 1:
         raise TraceError(f"it calls {owner} with a multivector of grades {B.grades}, which may be no blade")
     (grade,) = B.grades

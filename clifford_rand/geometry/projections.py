@@ -74,7 +74,11 @@ def star(a: Any, /) -> Any:
 
 
 def _with_inverse(B: Any, owner: str) -> tuple[int, Any, Any]:
-    """Return (grade, c B, (c B)⁻¹) of a blade that is not null, c a power of two."""
+    """Return (grade, c B, (c B)⁻¹) of a blade that is not null, c a power of two; of a traced one by its own method."""
+    traced = getattr(type(B), "blade_with_inverse", None)
+    if traced is not None:
+        blade: tuple[int, Any, Any] = traced(B, owner)
+        return blade
     grade, B = homogeneous(B, "B", owner)
     exact = is_exact(B)
     if not exact:
@@ -184,13 +188,11 @@ def reflect(A: MV, B: Any, /, *, inside: bool = False) -> MV:
     >>> x.reflect(alg.e3), x.reflect(alg.e3, inside=True)
     (e1 - 2.0*e3, -e1 + 2.0*e3)
     """
-    from clifford_rand.geometry.versors import sandwich
-
     B, inside = A.operand(B, "reflect"), check_bool(inside, "inside", "reflect")
     if B.__class__ is not A.__class__:  # a tensor
         return B.coerce(A).reflect(B, inside=inside)
     grade, B, _ = _with_inverse(B, "reflect")
-    return sandwich(B, A.involute() if (grade + inside) % 2 else A)  # (-1)^{r(s + inside)} B A B⁻¹
+    return B.sandwich(A.involute() if (grade + inside) % 2 else A)  # (-1)^{r(s + inside)} B A B⁻¹
 
 
 @one_batch
