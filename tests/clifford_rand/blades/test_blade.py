@@ -171,23 +171,23 @@ def test_scales_and_precision():
     np.testing.assert_allclose(large.log_norm(), cr.Blade(large.factors.astype(float)).log_norm(), rtol=1e-12)
 
 
-@pytest.mark.parametrize(("k", "d"), [(1, 4), (2, 2), (3, 4), (6, 6), (20, 50), (70, 90)])
-def test_dependent_vectors_make_zero(k, d):
+def test_dependent_vectors_make_zero():
     rng = np.random.default_rng(9)
-    X, other = rng.standard_normal((k, d)), cr.Blade(rng.standard_normal((k, d)))
-    X[-1] = rng.standard_normal(k - 1) @ X[:-1] if k > 1 else 0
-    for scale in (*SCALES, np.logspace(-100, 100, k)[:, None]):
-        A = cr.Blade(scale * X)
-        for zero in (A, A.star(), A ^ cr.Blade(np.zeros((0, d))), A.canonical(), cr.Blade(np.eye(d)[:k]) * 0):
-            assert zero.is_zero() is True
-        assert (A.log_norm(), A.norm(), A.star().log_scale) == (-np.inf, 0, -np.inf)
-        assert A.log_inner(A) == (0, -np.inf)
-        assert A.inner(other) == 0
-        assert not A.canonical().factors.any()
-        assert A.isclose(A * 5)
-        assert not A.isclose(other)
-        assert d > 10 or not A.to_multivector().values.any()
-    assert cr.Blade(X.astype(np.float32)).is_zero()
+    for k, d in ((1, 4), (2, 2), (3, 4), (6, 6), (20, 50), (70, 90)):
+        X, other = rng.standard_normal((k, d)), cr.Blade(rng.standard_normal((k, d)))
+        X[-1] = rng.standard_normal(k - 1) @ X[:-1] if k > 1 else 0
+        for scale in (*SCALES, np.logspace(-100, 100, k)[:, None]):
+            A = cr.Blade(scale * X)
+            for zero in (A, A.star(), A ^ cr.Blade(np.zeros((0, d))), A.canonical(), cr.Blade(np.eye(d)[:k]) * 0):
+                assert zero.is_zero() is True
+            assert (A.log_norm(), A.norm(), A.star().log_scale) == (-np.inf, 0, -np.inf)
+            assert A.log_inner(A) == (0, -np.inf)
+            assert A.inner(other) == 0
+            assert not A.canonical().factors.any()
+            assert A.isclose(A * 5)
+            assert not A.isclose(other)
+            assert d > 10 or not A.to_multivector().values.any()
+        assert cr.Blade(X.astype(np.float32)).is_zero()
 
 
 def test_thin_blades_are_zero_to_a_tolerance():
@@ -198,12 +198,12 @@ def test_thin_blades_are_zero_to_a_tolerance():
     assert (cr.Blade(thin.factors[:1], rtol=1e-10) ^ cr.Blade(thin.factors[1:])).is_zero()
 
 
-@pytest.mark.parametrize("k", [1, 5, 64, 65])
-def test_full_rank_is_not_called_zero(k):
+def test_full_rank_is_not_called_zero():
     """Square Gaussian matrices, of smallest singular value about 1/k of the largest, in both precisions."""
-    X = np.random.default_rng(k).standard_normal((k, k))
-    assert not any(cr.Blade(rows).is_zero() for rows in (X, X[: k - 1], X.astype(np.float32)))
-    assert cr.Blade(X).star().sign == np.linalg.slogdet(X)[0]
+    for k in (1, 5, 64, 65):
+        X = np.random.default_rng(k).standard_normal((k, k))
+        assert not any(cr.Blade(rows).is_zero() for rows in (X, X[: k - 1], X.astype(np.float32)))
+        assert cr.Blade(X).star().sign == np.linalg.slogdet(X)[0]
 
 
 def test_grades_at_the_ends():

@@ -484,9 +484,8 @@ class TestFallback:
         assert "not fused: it branches on a value" in note
         assert "numpy.where" in note
 
-    @pytest.mark.parametrize(
-        ("reason", "function", "more"),
-        [
+    def test_reasons(self):
+        for reason, function, more in [
             ('static_argnames="n"', lambda a, n: a**n, [3]),
             ("numpy.stack", lambda a: np.stack([a, 2 * a]).sum(), []),
             ("number that a scalar is", lambda a: a * float(a | a), []),
@@ -501,10 +500,8 @@ class TestFallback:
             ("may be no versor", lambda a: (1 + a + ALGEBRAS["Cl(3)"].e12) >> a, []),
             ("fractions or symbols", lambda a, b: b * b, [ALGEBRAS["Cl(3)"].symbols("a", grades=1)]),
             ("may be complex", lambda a, B: B.exp(), [cr.Algebra(2, 2)("e12 + 2.0*e34 + e13")]),
-        ],
-    )
-    def test_reasons(self, reason, function, more):
-        assert reason in self._reason(function, ALGEBRAS["Cl(3)"]("1.0*e1 + 2*e2"), *more)
+        ]:
+            assert reason in self._reason(function, ALGEBRAS["Cl(3)"]("1.0*e1 + 2*e2"), *more)
 
     def test_tensors_run_the_plain_function(self):
         """Which the compilers of their libraries fuse: without a warning."""
