@@ -10,6 +10,7 @@ import json
 import sys
 import tempfile
 import warnings
+from functools import partial
 
 TIGHT = 1e-11  # of the gap: optima to many digits, so that objectives say what rounding does and not where a fit ends
 
@@ -41,7 +42,7 @@ def problems():
         for row in rows:
             one = {"family": family, **dict(zip(names, row, strict=True))}
             found[" ".join(str(value) for value in one.values())] = one
-    for name in AS_THEY_COME:
+    for name in _as_they_come():
         found[f"as it comes: {name}"] = {"family": "default", "name": name}
     return found
 
@@ -81,8 +82,8 @@ def _fit(family, loss="squared", weights=False, outputs=1, **options):
     return model.fit(X, y, sample_weight=w if weights else None).certificate_
 
 
-def _default(name):
-    """Return (objective, bound) pairs of estimators and paths with the settings that they come with."""
+def _as_they_come():
+    """Return by name what gives certificates, or (objective, bound) pairs, of fits with the settings they come with."""
     import numpy as np
 
     import clifford_rand_nn as nn
@@ -90,7 +91,14 @@ def _default(name):
     X, y, w = _rows(80, 4)
     labels = np.digitize(y[:, 0], np.quantile(y[:, 0], [0.4, 0.7]))
     level = np.column_stack([y[:, 0], np.full(len(y), 0.1)])  # whose weighted mean is 0.1 but for rounding
-    made = {
+
+    def path(kind, n, gates=None, **options):
+        some = (X[:n, :2], y[:n, 0])
+        drawn = () if gates is None else (nn.sample_gates(some[0], gates, random_state=3),)
+        found = getattr(nn, kind)(*some, *drawn, n_betas=6, eps=0.05, **options)
+        return zip(found.objectives, found.lower_bounds, strict=True)
+
+    fits = {
         "network classifier": lambda: nn.ConvexNetworkClassifier().fit(X, labels),
         "network logistic": lambda: nn.ConvexNetworkClassifier(loss="logistic").fit(X, labels),
         "network regressor": lambda: nn.ConvexNetworkRegressor().fit(X, y),
@@ -105,27 +113,17 @@ def _default(name):
         "lasso": lambda: nn.CrossProductLassoRegressor(random_state=3).fit(X[:30, :2], y[:30, 0]),
         "cross-validated": lambda: nn.BetaCV(nn.GatedReLURegressor(8, random_state=3), n_betas=4, cv=3).fit(X, y[:, 0]),
     }
-    if name in made:
-        model = made[name]()
-        return [getattr(model, "estimator_", model).certificate_]
-    if name == "shards":
-        return _shards()
-    gates = nn.sample_gates(X[:, :2], 8, random_state=3)
-    args = {
-        "gated path": (nn.gated_path, (X[:, :2], y[:, 0], gates)),
-        "relu path": (nn.relu_path, (X[:24, :2], y[:24, 0], nn.sample_gates(X[:24, :2], 6, random_state=3))),
-        "lasso path": (nn.lasso_path, (X[:20, :2], y[:20, 0])),
+    return {name: partial(_certificates, fit) for name, fit in fits.items()} | {
+        "shards": _shards,
+        "gated path": lambda: path("gated_path", 80, 8),
+        "relu path": lambda: path("relu_path", 24, 6),
+        "lasso path": lambda: path("lasso_path", 20, random_state=3),
     }
-    path, given = args[name]
-    found = path(*given, n_betas=6, eps=0.05, **({"random_state": 3} if name == "lasso path" else {}))
-    return list(zip(found.objectives, found.lower_bounds, strict=True))
 
 
-AS_THEY_COME = (
-    "network classifier", "network logistic", "network regressor", "network weighted", "network constant output",
-    "network cross gates", "network few neurons", "network learned gates", "gated", "gated refined", "relu", "lasso",
-    "cross-validated", "shards", "gated path", "relu path", "lasso path",
-)  # fmt: skip
+def _certificates(fit):
+    model = fit()
+    return [getattr(model, "estimator_", model).certificate_]
 
 
 def _shards():
@@ -139,7 +137,7 @@ def _shards():
 
 def value(family, **options):
     """Return [[objective, bound], …] of a problem."""
-    found = _default(**options) if family == "default" else [_fit(family, **options)]
+    found = _as_they_come()[options["name"]]() if family == "default" else [_fit(family, **options)]
     return [
         [float(one.objective), float(one.lower_bound)] if hasattr(one, "lower_bound") else [float(part) for part in one]
         for one in found
