@@ -208,10 +208,7 @@ class Frame(MVArray):
             raise TypeError("A frame is made of vectors.")
         return super().__new__(cls, input_array)
 
-    @property
-    def En(self) -> MultiVector:
-        """The wedge of all vectors."""
-        return self.op()
+    En = property(MVArray.op, doc="The wedge of all vectors.")
 
     @property
     def inv(self) -> "Frame":

@@ -185,15 +185,11 @@ class Ga:
             raise fail("coords", "Ga", f"given, and the metric not degenerate, for {what}", self.coords)
         return self.chart
 
-    @property
-    def grad(self) -> Dop:
-        """The vector derivative, which acts on its right."""
-        return operator_of(self, self.needed_chart("grad").grad, leftward=False)
+    def _derivative(self, leftward: bool) -> Dop:
+        return operator_of(self, self.needed_chart("grad").grad, leftward)
 
-    @property
-    def rgrad(self) -> Dop:
-        """The vector derivative that acts on its left."""
-        return operator_of(self, self.needed_chart("grad").grad, leftward=True)
+    grad = property(lambda self: self._derivative(False), doc="The vector derivative, which acts on its right.")
+    rgrad = property(lambda self: self._derivative(True), doc="The vector derivative that acts on its left.")
 
     def dop(self, *arguments: Any, **options: Any) -> Dop:
         """Return `dop.Dop` of pairs of a multivector and a `Pdop`."""
@@ -201,10 +197,7 @@ class Ga:
 
     sdop, pdop = Sdop, Pdop
 
-    @property
-    def grads(self) -> tuple[Dop, Dop]:
-        """`grad` and `rgrad`."""
-        return self.grad, self.rgrad
+    grads = property(lambda self: (self.grad, self.rgrad), doc="`grad` and `rgrad`.")
 
     def lt(self, source: Any, **options: Any) -> Lt:
         """Return a linear map of vectors: see `lt.Lt`."""

@@ -127,26 +127,18 @@ class MultiVector:
         """Return the pairs of masks and values."""
         return zip(self.keys(), self.values(), strict=True)
 
-    @property
-    def grades(self) -> tuple[int, ...]:
-        """The grades of the keys."""
-        return tuple(sorted({mask.bit_count() for mask in self.keys()}))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of keys, and the axes of a batch."""
-        return (self.inner.keys.size, *self.inner.shape)
+    grades = property(lambda self: tuple(sorted({mask.bit_count() for mask in self.keys()})), doc="Those of the keys.")
+    shape = property(lambda self: (self.inner.keys.size, *self.inner.shape), doc="The number of keys, and batch axes.")
+    issymbolic = property(lambda self: bool(self.inner.dtype == object), doc="Whether coefficients are expressions.")
+    orientation = property(
+        lambda self: self.algebra.sign_of(len(self.algebra) - 1), doc="The sign of the pseudoscalar."
+    )
 
     @property
     def type_number(self) -> int:
         """The number whose bits are the stored blades."""
         masks = set(self.keys())
         return sum(1 << i for i, mask in enumerate(self.algebra.canon2bin.values()) if mask in masks)
-
-    @property
-    def issymbolic(self) -> bool:
-        """Whether coefficients are expressions."""
-        return bool(self.inner.dtype == object)
 
     @property
     def free_symbols(self) -> set[Any]:
@@ -233,11 +225,6 @@ class MultiVector:
         return _filled(self.algebra, tuple(int(mask) for mask in self.inner.keys.masks), coefficients_of(evaluated))
 
     # ---- operations
-
-    @property
-    def orientation(self) -> int:
-        """The sign of the pseudoscalar of the basis."""
-        return self.algebra.sign_of(len(self.algebra) - 1)
 
     add, __radd__ = both("__add__")
     sub, __rsub__ = both("__sub__")
