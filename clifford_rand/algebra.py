@@ -194,12 +194,8 @@ class Algebra(Space):
         """Return a multivector, or a batch, from its components.
 
         They are on the last axis, by grade then lexicographically: all 2^d, or those of ``grades``. Or ``values`` is a
-        dict {blade: value}. A dtype is float32, float64, complex64, complex128, int64 or object.
-
-        Raises
-        ------
-        ArgumentError
-            If the number of components is not that of the grades.
+        dict {blade: value}. A dtype is float32, float64, complex64, complex128, int64 or object. Raises ArgumentError
+        if the number of components is not that of the grades.
 
         Examples
         --------

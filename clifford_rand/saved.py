@@ -35,10 +35,7 @@ def save(A: Multivector, /, path: str | os.PathLike[str]) -> None:
     NPZ is binary, for large batches: ``numpy.load`` reads its ``coefficients``. JSON is text that any language reads:
     ``coefficients`` has a flat list, complex numbers as two reals; "nan", "inf" and fractions are text.
 
-    Raises
-    ------
-    ArgumentError
-        If the path ends in neither .npz nor .json, or A is not a multivector of NumPy, or has symbols.
+    Raises ArgumentError if the path ends in neither .npz nor .json, or A is not a multivector of NumPy, or has symbols.
 
     Examples
     --------
