@@ -52,24 +52,15 @@ def test_no_name_is_listed_twice():
 @pytest.mark.parametrize(
     ("value", "name", "meant"),
     [
-        (cr, "crosss", "cross"),
-        (cr, "Algebr", "Algebra"),
-        (ALG, "vectr", "vector"),
-        (BLADE, "principle_angles", "principal_angles"),
-        (ALG, "basis_vector", "basis_vectors"),
+        (cr, "crosss", "cross?"), (cr, "Algebr", "Algebra?"), (ALG, "vectr", "vector?"), (cr, "zzzz", ""),
+        (ALG, "basis_vector", "basis_vectors?"), (BLADE, "principle_angles", "principal_angles?"), (ALG, "zzzz", ""),
+        (ALG, "_vector", ""), (ALG, "e4", ""),
     ],
-)
-def test_a_misspelled_name_is_answered_with_the_nearest(value, name, meant):
+)  # fmt: skip
+def test_a_misspelled_name_is_answered_with_the_nearest_if_one_is_near(value, name, meant):
     with pytest.raises(AttributeError) as caught:
         getattr(value, name)
-    assert str(caught.value).partition("Did you mean ")[2] == f"{meant}?"
-
-
-@pytest.mark.parametrize(("value", "name"), [(cr, "zzzz"), (ALG, "zzzz"), (ALG, "_vector"), (ALG, "e4")])
-def test_other_names_get_no_suggestion(value, name):
-    with pytest.raises(AttributeError) as caught:
-        getattr(value, name)
-    assert "Did you mean" not in str(caught.value)
+    assert str(caught.value).partition("Did you mean ")[2] == meant
 
 
 def test_names_that_a_compatibility_class_has_stay_its_own():

@@ -115,19 +115,6 @@ def test_burn_in_is_enough(n, d, k):
         assert np.abs(final - probability).sum() / 2 <= 1e-6
 
 
-@pytest.mark.slow
-def test_methods_agree():
-    # how often each row is drawn, samples of 80 and of 4000. Hoeffding:
-    # 60·exp(-2·80·0.4²) < 5e-10 and 60·exp(-2·4000·0.06²) < 2e-11
-    X = rows(30, 12, 1)
-    walk, exact = (
-        np.bincount(cr.volume_sample(X, 6, size=size, rng=3, method=m).ravel(), minlength=30) / size
-        for m, size in (("mcmc", 80), ("exact", 4000))
-    )
-    assert walk.sum() == pytest.approx(6)
-    assert np.abs(walk - exact).max() < 0.46
-
-
 LOW_RANK = rows(9, 2) @ np.random.default_rng(1).standard_normal((2, 5))
 
 
