@@ -40,6 +40,7 @@ def test_points(n, null):
     assert (cga.point(alg, vectors) == P).all()
 
 
+@pytest.mark.kept("2-True")
 @pytest.mark.parametrize(("n", "null"), MODELS)
 def test_sphere_through_points_is_the_circumsphere(n, null):
     alg = CGA[n, null]
