@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy.special import log_softmax
 
-from clifford_rand._checks import as_array, as_real, check_array, check_integer, check_number, describe, fail
+from clifford_rand._checks import as_real, check_array, check_number, describe, fail
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._records import short_repr
 from clifford_rand_nn.export.program import Value, apply, clipped, constant, maximum, softplus, where
@@ -100,7 +100,7 @@ class Calibration:
         outputs = _outputs(F, n_classes)
         if self.share and variance is None:
             raise fail("variance", _OWNER, "given, as it was when this was fitted", None)
-        v = np.zeros(len(outputs)) if variance is None else as_variances(variance, len(outputs), _OWNER)
+        v = as_variances(variance, len(outputs), _OWNER)
         shapes = _shapes(_shrunk(outputs, v / self.scale, self.share))
         return np.asarray(log_softmax(shapes @ self.slopes + self.offsets, axis=1))
 
@@ -129,7 +129,7 @@ class Calibration:
 
 def fit_calibration(
     F: ArrayLike,
-    index: ArrayLike,  # (n,), classes from 0; of one column, class 1 is the positive one
+    classes: NDArray[np.intp],  # (n,), from 0; of one column, class 1 is the positive one
     n_classes: int,
     weights: ArrayLike | None = None,  # (n,)
     variance: ArrayLike | None = None,
@@ -150,32 +150,24 @@ def fit_calibration(
     in any unit: :math:`k(x,x)-k_x^T(K+n\beta I)^{-1}k_x`. ``extras``: the candidates beside those of slopes: "offsets",
     without which the most probable class has the largest output, and "identity", the softmax of the outputs without a
     parameter, for those of the logistic loss. ``share``: that of each observation in the weight of its row, if rows
-    stand for several. Raises ArgumentError: arrays of other shapes, or not finite; an index outside the classes;
-    weights as in `normalized`.
+    stand for several. Raises ArgumentError: outputs of another shape, or not finite; weights as in `normalized`.
 
     Examples
     --------
     >>> import numpy as np
     >>> f = np.array([[-1.0], [-0.5], [0.2], [0.6], [1.1], [-0.3]])
-    >>> found = fit_calibration(f, [0, 0, 1, 1, 1, 1], 2)
+    >>> found = fit_calibration(f, np.array([0, 0, 1, 1, 1, 1]), 2)
     >>> found.probabilities([[-1.0], [0.0], [1.0]]).round(2).tolist()
     [[0.87, 0.13], [0.5, 0.5], [0.13, 0.87]]
     """
     owner = "fit_calibration"
-    n_classes = check_integer(n_classes, "n_classes", owner, low=2)
     outputs = _outputs(F, n_classes, owner)
     n = len(outputs)
-    classes = as_array(index, "index", owner)
-    if classes.shape != (n,) or classes.dtype.kind not in "iu" or not (0 <= classes.min() <= classes.max() < n_classes):
-        rule = f"of shape ({n},), with integers from 0 to {n_classes - 1}"
-        raise fail("index", owner, rule, describe(f"dtype {classes.dtype}, shape {classes.shape}"))
     omega = normalized(weights, n, owner)
     omega = np.ones(n) if omega is None else omega
     targets = _smoothed(classes, n_classes, omega)
-    v, scale = np.zeros(n), 1.0
-    if variance is not None:
-        v = as_variances(variance, n, owner)
-        scale = float(omega @ v) / n or 1.0
+    v = as_variances(variance, n, owner)
+    scale = float(omega @ v) / n or 1.0
     rows = n**2 / float(omega @ (omega if share is None else omega * share))  # as many of equal weight tell as much
     candidates: list[_Candidate] = []
     shares = _SHARES if v.any() else (0.0,)

@@ -88,8 +88,10 @@ class PredictiveVariance:
         return maximum(left, 0.0).named("variance")
 
 
-def as_variances(variance: ArrayLike, n: int, owner: str) -> Array:
-    """Return variances (n,), those that rounding made negative being 0."""
+def as_variances(variance: ArrayLike | None, n: int, owner: str) -> Array:
+    """Return variances (n,), 0 if there are none, as those that rounding made negative."""
+    if variance is None:
+        return np.zeros(n)
     v = np.asarray(as_real(variance, "variance", owner), dtype=np.float64)
     if v.shape != (n,):
         raise fail("variance", owner, f"of shape ({n},)", describe(f"shape {v.shape}"))
@@ -162,7 +164,7 @@ class Intervals:
             raise fail("prediction", _OWNER, f"of shape (m, {C})", describe(f"shape {f.shape}"))
         if self.shares.any() and variance is None:
             raise fail("variance", _OWNER, "given, as it was when this was fitted", None)
-        v = np.zeros(len(f)) if variance is None else as_variances(variance, len(f), _OWNER)
+        v = as_variances(variance, len(f), _OWNER)
         half = self.quantile(coverage) * np.sqrt(1 + self.shares * v[:, None] / self.scale)
         if self.noise_levels is not None:
             if smoothed is None:
@@ -189,7 +191,7 @@ class Intervals:
 
 
 def fit_intervals(
-    residuals: ArrayLike,
+    residuals: Array,
     variance: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     blocks: NDArray[Any] | None = None,
@@ -205,24 +207,19 @@ def fit_intervals(
     as well, in any unit. ``weights`` (n,): only ratios matter. ``blocks`` (n,): the block of each row, where residuals
     of a block are alike (later rows): the new row then stands for :math:`1+(m-1)\rho` rows, m being the mean number of
     rows of a block and ρ the correlation of scores within blocks, see `design_effect`. ``noise``: of the same rows; κ
-    is then that of residuals over its level. Raises ArgumentError: arrays of other shapes, or not finite; weights as in
-    `normalized`.
+    is then that of residuals over its level. Raises ArgumentError: weights as in `normalized`.
     """
     owner = "fit_intervals"
-    r = np.abs(np.asarray(as_real(residuals, "residuals", owner), dtype=np.float64))
-    if r.ndim != 2 or 0 in r.shape:
-        raise fail("residuals", owner, "of shape (n, C)", describe(f"shape {r.shape}"))
-    n, C = r.shape
+    r, n = np.abs(residuals), len(residuals)
     omega = normalized(weights, n, owner)
     omega = np.ones(n) if omega is None else omega
     r = r if noise is None else r / np.exp(noise.logs)
-    v, scale, shares = np.zeros(n), 1.0, np.zeros(C)
-    if variance is not None:
-        v = as_variances(variance, n, owner)
-        scale = float(omega @ v) / n or 1.0
-        widths = np.sqrt(1 + np.outer(v / scale, _SHARES))
-        unlikely = (omega @ np.log(widths))[:, None] + n * np.log(np.maximum((omega[:, None] / widths).T @ r, _TINY))
-        shares = np.array(_SHARES)[unlikely.argmin(axis=0)]
+    v = as_variances(variance, n, owner)
+    scale = float(omega @ v) / n or 1.0
+    widths = np.sqrt(1 + np.outer(v / scale, _SHARES))
+    unlikely = (omega @ np.log(widths))[:, None] + n * np.log(np.maximum((omega[:, None] / widths).T @ r, _TINY))
+    # without variances all are as likely, but for rounding
+    shares = np.zeros(r.shape[1]) if variance is None else np.array(_SHARES)[unlikely.argmin(axis=0)]
     scores = r / np.sqrt(1 + np.outer(v / scale, shares))
     order = np.argsort(scores, axis=0, kind="stable")
     # a new row weighs as much as the mean

@@ -311,10 +311,6 @@ class Workload(NamedTuple):
         passing = self.workers * (3 * 8 * pair + 4096 * (m * size + 8 * self.outputs)) + 8 * 8 * pair
         return max(passing, 8 * (4.5 * m * m + 4000 * (2 * m + self.outputs)))
 
-    def size(self, m: int) -> Size:
-        """Return what m landmarks are expected to take."""
-        return Size(m, self.seconds(m), self.bytes(m), self.single)
-
     def most(self, seconds: float, room: float, least: int, most: int) -> int:
         """Return the largest number of landmarks that keeps to seconds, unless it is ``least``, and to bytes."""
         low, high = 0, max(most, 1)
@@ -336,4 +332,4 @@ def landmarks_of_shards(load: Workload, max_time: float | None, max_memory: floa
     m = load.most(seconds, room, min(_LEAST if max_time is None else 100, most), most)
     if m < min(100, most):
         raise fail("max_memory", owner, f"at least {quantity(load.bytes(min(100, most)))}", describe(quantity(room)))
-    return load.size(m)
+    return Size(m, load.seconds(m), load.bytes(m), load.single)

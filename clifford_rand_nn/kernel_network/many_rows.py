@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clifford_rand._checks import as_real, check_array, check_choice, check_positive, describe, fail, quantity
-from clifford_rand._typing import Array, ArrayLike, NDArray
+from clifford_rand._checks import describe, fail, quantity
+from clifford_rand._typing import Array, NDArray
 from clifford_rand_nn.cost import memory_limit, slowdown
 from clifford_rand_nn.kernel_network.cholesky import by_factor, factor_bytes
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
@@ -141,7 +141,7 @@ class ManyRowsSolution:
 
 def solve_many(
     kernel: GateKernel,
-    X: ArrayLike,
+    rows: Array,
     targets: Array,
     weights: Array | None = None,
     *,
@@ -157,12 +157,12 @@ def solve_many(
     the limits, functions in the span of landmarks. ``reason`` of the result says which and why. Nothing is random:
     results depend on the data and their order alone.
 
-    ``targets`` (n, C). ``X`` (n, d): rows as the kernel sees them, standardized. ``weights`` (n,): brought to a mean of
+    ``targets`` (n, C). ``rows`` (n, d): as the kernel sees them, standardized. ``weights`` (n,): brought to a mean of
     1. ``betas``: in the 1/n scale, the likeliest last. Of several the best is taken by leave-one-out of some rows from
     the factor, on some thousand rows (conjugate gradients); or that of a grid, by held-out rows (landmarks).
     Without ``max_time`` a way to the whole problem is taken if it is expected to end within two minutes; ``max_memory``
-    counts what is beside the data, by default half of the machine's. Raises ArgumentError: an argument breaks its rule,
-    or no way keeps to ``max_memory``.
+    counts what is beside the data, by default half of the machine's. Raises ArgumentError: no way keeps to
+    ``max_memory``.
 
     Examples
     --------
@@ -172,14 +172,7 @@ def solve_many(
     >>> found.status == "optimal", bool(abs(found.fitted - abs(X)).max() < 0.05)
     (True, True)
     """
-    began, owner = time.perf_counter(), "solve_many"
-    rows = as_real(X, "X", owner)
-    if rows.ndim != 2 or len(rows) < 4:
-        raise fail("X", owner, "an (n, d) array with n ≥ 4", describe(f"shape {rows.shape}"))
-    check_array(targets, "targets", owner, (len(rows), None))
-    check_choice(way, "way", owner, ("auto", *WAYS))
-    for beta in betas:
-        check_positive(beta, "betas", owner)
+    began = time.perf_counter()
     used = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
     n, C = len(used), targets.shape[1]
     order = used[spread_rows(n, n)]

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg.lapack import dpstrf
 
-from clifford_rand._checks import as_real, as_rows, check_array, check_choice, check_positive, describe, fail
-from clifford_rand._typing import Array, ArrayLike, NDArray
+from clifford_rand._typing import Array, NDArray
 from clifford_rand_nn.kernel_network.candidates import varying
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
 from clifford_rand_nn.kernel_network.kernel_functions import slope_factors
@@ -29,7 +28,7 @@ HELD_OUT = 330  # held-out rows, beyond which no part is held out
 
 
 def gradient_outer_product(
-    kernel: GateKernel, X: ArrayLike, alpha: ArrayLike, rows: ArrayLike | None = None, weights: ArrayLike | None = None
+    kernel: GateKernel, X: Array, alpha: Array, rows: Array | None = None, weights: Array | None = None
 ) -> Array:
     r"""Return :math:`M = \frac1m\sum_{i\le m}\omega_i\sum_c\nabla f_c(x_i)\,\nabla f_c(x_i)^T`, (d, d).
 
@@ -55,21 +54,16 @@ def gradient_outer_product(
     --------
     >>> import numpy as np
     >>> X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    >>> alpha = np.array([1.0, -1.0, 0.0, 0.0])  # f = x[0] / 2: one share of gates for x, the other for -x
-    >>> gradient_outer_product(GateKernel(), X, alpha, rows=[[0.6, 0.8]]).round(6).tolist()
+    >>> alpha = np.array([[1.0], [-1.0], [0.0], [0.0]])  # f = x[0] / 2: one share of gates for x, the other for -x
+    >>> gradient_outer_product(GateKernel(), X, alpha, rows=np.array([[0.6, 0.8]])).round(6).tolist()
     [[0.25, 0.0], [0.0, 0.0]]
     """
-    owner = "gradient_outer_product"
     z = kernel.features(X)
-    coefficients = np.asarray(as_real(alpha, "alpha", owner), dtype=z.dtype)
-    coefficients = coefficients[:, None] if coefficients.ndim == 1 else coefficients
-    if coefficients.ndim != 2 or len(coefficients) != len(z):
-        raise fail("alpha", owner, f"of shape ({len(z)}, C)", describe(f"shape {coefficients.shape}"))
     at = z if rows is None else kernel.features(rows)
     share = np.full(len(at), 1 / len(at))
     if weights is not None:
-        share = share * as_real(weights, "weights", owner)
-    slopes = Slopes(z, coefficients)
+        share = share * weights
+    slopes = Slopes(z, np.asarray(alpha, dtype=z.dtype))
     M = np.asarray(slopes.outer_product(at, np.sqrt(share).astype(z.dtype)), dtype=np.float64)
     if kernel.bias:
         M = M[:-1, :-1]
@@ -144,7 +138,7 @@ class LearnedGates:
 
 def learn_frame(
     kernel: GateKernel,  # of the first fit
-    X: ArrayLike,  # (n, d), rows as the kernel takes them, standardized
+    rows: Array,  # (n, d), as the kernel takes them, standardized
     targets: Array,  # (n, C)
     beta: float,  # of the first fit, in the 1/n scale
     *,
@@ -163,8 +157,7 @@ def learn_frame(
     number of iterations and the shape.
 
     ``shape`` {"full", "shrunk", "diagonal"}: what is left of the entries off the diagonal of M: all, half of each,
-    none. ``factors``: one of each fit and of the ``beta`` that is returned: one more than there are iterations. Raises
-    ArgumentError: shapes that do not fit, beta ≤ 0, an unknown shape.
+    none. ``factors``: one of each fit and of the ``beta`` that is returned: one more than there are iterations.
 
     References: As of `gradient_outer_product`: recursive feature machines, with other kernels.
 
@@ -177,13 +170,6 @@ def learn_frame(
     >>> bool(M[0, 0] > 20 * max(M[1, 1], M[2, 2]))
     True
     """
-    owner = "learn_frame"
-    rows = as_rows(X, owner)
-    check_array(targets, "targets", owner, (len(rows), None))
-    check_positive(beta, "beta", owner)
-    check_choice(shape, "shape", owner, SHAPES)
-    if not factors or not all(0 < factor < np.inf for factor in factors):
-        raise fail("factors", owner, "one or more numbers > 0", describe(str(factors)))
     aim, radius = varying(targets), len(rows) * beta
     K = kernel(rows)
     first = spread(K)

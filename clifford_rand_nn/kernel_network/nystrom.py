@@ -1,6 +1,5 @@
 """Kernel regression by landmarks (Nyström): a preconditioner of conjugate gradients, and a span of solutions."""
 
-from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -33,37 +32,10 @@ _SHARE = 0.5  # of the time for it
 _ROUND_OFF = 1e-6  # of normal equations in single precision, as a share of the kernel's diagonal
 
 
-class LandmarkFeatures:
-    r"""Features V (n, m) with :math:`VV^T = K_{nm}K_{mm}^{-1}K_{mn}`, by strips of rows in one precision.
-
-    :math:`V = K_{nm}L^{-T}`, L that of `LandmarkSpan`, made in double precision. A function with coefficients u on the
-    features is :math:`\sum_jK(x, z_j)a_j` with :math:`a = L^{-T}u` and :math:`||f||_K^2=||u||^2`.
-
-    ``X`` (n, d). ``rows`` (m,): landmarks among the rows of X; of equal rows one is kept. ``dtype``: of V.
-    """
-
-    def __init__(self, kernel: GateKernel, X: NDArray[np.floating], rows: NDArray[np.intp], dtype: Any) -> None:
-        _, first = np.unique(X[rows], axis=0, return_index=True)
-        self.rows = rows[np.sort(first)]
-        self.m, self.n = len(self.rows), len(X)
-        self._X, self._tiles = X, KernelTiles(kernel, X[self.rows], dtype)
-        self.span = LandmarkSpan(kernel, np.asarray(X[self.rows], dtype=np.float64))
-        self._factor = np.asfortranarray(self.span.factor, dtype=dtype)
-        self.dtype = self._tiles.dtype
-
-    def strips(self) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield strips of rows, and their features."""
-        solve = strsm if self.dtype == np.float32 else dtrsm
-        for i in range(0, self.n, _STRIP):
-            part = slice(i, min(i + _STRIP, self.n))
-            inner = self._tiles.matrix_from(self._X[part])
-            yield part, np.asarray(solve(1.0, self._factor, inner.T, lower=1, overwrite_b=1).T)  # (L⁻¹ K_mk)ᵀ
-
-
 class Nystrom:
     r"""The inverse of :math:`P = VV^T+\mathrm{diag}(q)`, V (n, m) the features of landmarks.
 
-    .. math:: q_i = \rho_i+\max(K_{ii}-||V_i||^2,\epsilon K_{ii}),\qquad
+    .. math:: V = K_{nm}L^{-T},\qquad q_i = \rho_i+\max(K_{ii}-||V_i||^2,\epsilon K_{ii}),\qquad
               P^{-1} = Q^{-1}-Q^{-1}V(I+V^TQ^{-1}V)^{-1}V^TQ^{-1}
 
     P has the diagonal of :math:`K+\mathrm{diag}(\rho)`: what the landmarks do not see of a row counts as if it were its
@@ -72,15 +44,25 @@ class Nystrom:
     1,690 landmarks), and the first steps are far better. V is kept, of whose precision
     :math:`\epsilon` is the rounding: nothing below it is known of a row.
 
-    ``diagonal`` (n,): of K; as an attribute q. ``radius`` (n,): :math:`\rho`.
+    ``X`` (n, d): the landmarks are the first rows, of equal ones the first. ``dtype``: of V; L, that of `LandmarkSpan`,
+    is made in double precision. ``diagonal`` (n,): of K; as an attribute q. ``radius`` (n,): :math:`\rho`.
     """
 
-    def __init__(self, features: LandmarkFeatures, diagonal: Array, radius: Array) -> None:
-        self._V = np.empty((features.n, features.m), dtype=features.dtype)
-        eps = np.finfo(features.dtype).eps
-        self.diagonal = np.empty(features.n)
-        inner = np.eye(features.m)
-        for part, strip in features.strips():
+    def __init__(
+        self, kernel: GateKernel, X: NDArray[np.floating], landmarks: int, dtype: Any, diagonal: Array, radius: Array
+    ) -> None:
+        _, first = np.unique(X[:landmarks], axis=0, return_index=True)
+        Z = X[np.sort(first)]
+        tiles, span = KernelTiles(kernel, Z, dtype), LandmarkSpan(kernel, np.asarray(Z, dtype=np.float64))
+        factor, solve = np.asfortranarray(span.factor, dtype=dtype), strsm if dtype == np.float32 else dtrsm
+        self._V = np.empty((len(X), len(Z)), dtype=dtype)
+        eps = np.finfo(dtype).eps
+        self.diagonal = np.empty(len(X))
+        inner = np.eye(len(Z))
+        for start in range(0, len(X), _STRIP):
+            part = slice(start, min(start + _STRIP, len(X)))
+            # V = (L⁻¹ K_mk)ᵀ, a strip of rows at a time
+            strip = np.asarray(solve(1.0, factor, tiles.matrix_from(X[part]).T, lower=1, overwrite_b=1).T)
             self._V[part] = strip
             seen = np.einsum("im,im->i", strip, strip, dtype=np.float64)
             # q = ρ + K_ii - |V_i|², at least the round-off of V: P has the diagonal of K + diag(ρ)
@@ -158,8 +140,8 @@ def _by_gradients(
     """
     held, unseen, used = _held(problem), problem.targets[:0], 0
     with regression.watch(limits, began) as watch:
-        features = LandmarkFeatures(problem.kernel, problem.X, np.arange(landmarks), tiles.dtype)
-        whole = Nystrom(features, regression.diagonal, regression.radius)
+        sums = regression.diagonal, regression.radius
+        whole = Nystrom(problem.kernel, problem.X, landmarks, tiles.dtype, *sums)
         rest = problem.n - held
         # without the validation set first: its predictions are out-of-sample, and a start for all rows
         early_part = problem.regression(problem.n * regression.beta, rest)

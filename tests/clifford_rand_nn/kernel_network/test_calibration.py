@@ -159,15 +159,12 @@ def test_outputs_of_any_size_have_finite_logarithms():
     [
         ({"F": np.zeros((4, 2))}, r"'F' parameter of fit_calibration must be of shape \(n, 3\) for 3 classes"),
         ({"F": np.full((4, 3), np.nan)}, "'F' parameter of fit_calibration must be finite"),
-        ({"index": [0, 1, 2, 3]}, "with integers from 0 to 2"),
-        ({"index": [0.0, 1.0, 2.0, 0.0]}, "dtype float64"),
-        ({"n_classes": 1}, "'n_classes' parameter of fit_calibration must be an integer ≥ 2"),
         ({"weights": [1, 1, 1, -1]}, "sample_weight"),
         ({"variance": [1.0]}, r"'variance' parameter of fit_calibration must be of shape \(4,\)"),
     ],
 )
 def test_refusals(change, message):
-    arguments = {"F": np.eye(4)[:, :3], "index": [0, 1, 2, 0], "n_classes": 3} | change
+    arguments = {"F": np.eye(4)[:, :3], "classes": np.array([0, 1, 2, 0]), "n_classes": 3} | change
     with pytest.raises(ArgumentError, match=message):
         fit_calibration(**arguments)
 

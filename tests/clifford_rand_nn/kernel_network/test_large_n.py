@@ -245,15 +245,6 @@ def test_the_way_follows_from_sizes_and_limits():
         choose(100_000, 51, 2, None, 1e6)
 
 
-def test_arguments_are_checked():
-    X, y, _ = made(20)
-    for name, rows, targets, options in (
-        ("way", X, y, {"way": "fast"}), ("betas", X, y, {"beta": 0.0}), ("targets", X, y[:5], {}), ("X", X[0], y, {})
-    ):  # fmt: skip
-        with pytest.raises(ArgumentError, match=f"'{name}' parameter of solve_many"):
-            solve_many(KERNEL, rows, targets, **options)
-
-
 @pytest.mark.parametrize("kind", [1e-12, "column", "row"])
 @pytest.mark.parametrize("beta", [1e-3, 1e-12])
 def test_gradients_end_where_single_precision_is_not_enough(kind, beta):
