@@ -1,4 +1,4 @@
-"""Betas that are compared by one factor each: where the search begins, the parabola, and where a factor ends."""
+"""Betas that are compared by one factor each: of candidates, of metrics, and in single precision."""
 
 from dataclasses import replace
 
@@ -6,17 +6,19 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
-from clifford_rand_nn.kernel_network import candidates, cholesky
+from clifford_rand_nn.kernel_network import candidates, cholesky, metric_selection
 from clifford_rand_nn.kernel_network.candidates import Problem, compare, compare_betas
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.kernel_products import spread_rows
+from clifford_rand_nn.kernel_network.metric_selection import compare_metrics
 from clifford_rand_nn.kernel_network.training import _beta_of_part
 
 X, y = make_friedman1(80, noise=2.0, random_state=0)
 PROBLEM = Problem(X, y[:, None])
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def by_factors(monkeypatch):
     monkeypatch.setattr(candidates, "_EVERY_BETA", 0)
 
@@ -35,6 +37,7 @@ def test_beta_and_loss_are_those_of_a_parabola_through_the_best_three():
     assert loss < betas.score
 
 
+@pytest.mark.usefixtures("by_factors")
 def test_the_search_begins_at_the_same_beta_in_spreads_of_the_kernel(monkeypatch):
     """A candidate whose kernel is larger has a larger beta: three are tried where that is the best."""
     first, tried = compare(PROBLEM, "column", 1.0), []
@@ -53,8 +56,11 @@ def test_the_search_begins_at_the_same_beta_in_spreads_of_the_kernel(monkeypatch
     assert tried == begun[: len(tried)]
 
 
+@pytest.mark.usefixtures("by_factors")
 @pytest.mark.parametrize(("off", "are_tried"), [(30.0, True), (1.0, False)])
-def test_where_the_best_beta_is_too_small_for_a_factor_it_comes_from_a_decomposition(off, are_tried, monkeypatch):
+def test_where_the_best_beta_is_too_small_for_a_factor_it_comes_from_a_decomposition(
+    off, are_tried, monkeypatch, by_factors
+):
     """Some are tried if the first is not; the best is at a third of the least that a factor takes."""
     best, tried, left_out = compare(PROBLEM, "column", 1.0), [], KernelRidge.left_out
     radius = 80 * best.candidate.beta
@@ -87,3 +93,108 @@ def test_beta_of_many_rows_is_the_best_of_some_wherever_the_search_begins(off, m
     betas = loo.grid(200)
     best = betas[np.argmin(loo.errors(betas)[:, 0])] * 60 / 600
     assert best / 3 < _beta_of_part(problem, standardized, kernel, off * best) < 3 * best
+
+
+# ---- factors of beta that metrics are compared with
+
+
+NOISY = make_friedman1(300, noise=1.0, random_state=0)
+NOISY = Problem(NOISY[0], NOISY[1][:, None] + 5 * np.random.default_rng(0).standard_normal((300, 1)))
+
+
+@pytest.mark.parametrize(("off", "factors"), [(0.01, (4.0, 16.0)), (1.0, (0.25, 1.0, 4.0)), (1e4, (1 / 16,))])
+def test_factors_of_beta_beyond_the_first_three_are_tried_where_these_do_not_hold_the_best(off, factors, monkeypatch):
+    problem, best = NOISY, compare(NOISY, "column", 1.0)
+    beta = best.candidate.beta * off
+    rows = replace(problem, X=best.rows)
+    kernel = GateKernel(bias=best.kernel.bias)
+    walked = compare_metrics(kernel, rows, beta, 1, ("full",), None).trials[0]
+
+    def of_all(value, _, within):
+        values = {k: value(k) for k in within}
+        return min(values, key=values.get), values
+
+    monkeypatch.setattr(metric_selection, "least_by_steps", of_all)
+    assert walked == compare_metrics(kernel, rows, beta, 1, ("full",), None).trials[0]
+    assert walked.beta_factor in factors
+
+
+def test_an_iteration_begins_with_the_factor_of_the_one_before(monkeypatch):
+    best, starts, by_steps = compare(NOISY, "column", 1.0), [], metric_selection.least_by_steps
+    rows = replace(NOISY, X=best.rows)
+
+    def begins(value, start, within):
+        starts.append(start)
+        return by_steps(value, start, within)
+
+    monkeypatch.setattr(metric_selection, "least_by_steps", begins)
+    compared = compare_metrics(best.kernel, rows, 0.01 * best.candidate.beta, 2, ("diagonal",), None)
+    places = [metric_selection._FACTORS.index(trial.beta_factor) for trial in compared.trials]
+    assert starts[0] == 2
+    assert places[0] != 2
+    assert starts[1 : 1 + len(places)] == places[: len(starts) - 1]
+
+
+# ---- single precision
+
+
+ROWS, LENGTHS = make_friedman1(150, noise=1.0, random_state=0)
+K = GateKernel(bias=1.0)(ROWS - ROWS.mean(axis=0))
+TARGETS = np.column_stack([LENGTHS - LENGTHS.mean(), np.sign(LENGTHS - LENGTHS.mean())])
+TRACE, EVERY = float(np.trace(K)), np.arange(150)
+WEIGHTS = np.random.default_rng(0).uniform(0.5, 2.0, 150)
+
+
+def left_out(K, targets, radius, **options):
+    return KernelRidge(K, WEIGHTS, **options).left_out(targets, radius, EVERY, EVERY)[:2]
+
+
+@pytest.mark.parametrize("share", [1.5e-7, 1e-5, 1e-3, 1e-1, 10.0])
+def test_errors_and_fits_are_those_of_double_precision_but_for_little(share):
+    expected, left = left_out(K, TARGETS, share * TRACE)
+    found, found_left = left_out(K, TARGETS, share * TRACE, single=True)
+    assert (found != expected).any()
+    errors = [np.mean((TARGETS - outputs) ** 2, axis=0) for outputs in (found, expected)]
+    np.testing.assert_allclose(*errors, rtol=5e-4)
+    np.testing.assert_allclose(found_left, left, rtol=2e-2)
+    alpha, t = KernelRidge(K, WEIGHTS).fit(TARGETS, share * TRACE)
+    found, found_t = KernelRidge(K, WEIGHTS, single=True).fit(TARGETS, share * TRACE)
+    assert found.dtype == found_t.dtype == np.float64
+    np.testing.assert_allclose(K @ found + found_t, K @ alpha + t, atol=2e-2 * np.abs(TARGETS).max())
+
+
+@pytest.mark.parametrize(
+    ("kernel", "targets", "radius"),
+    [(K, TARGETS, 0.9e-7 * TRACE), (1e13 * K, TARGETS, 1e12 * TRACE), (1e-15 * K, TARGETS, 1e-16 * TRACE)]
+    + [(K, scale * TARGETS, 0.1 * TRACE) for scale in (1e-30, 1e30, 0.0)],
+)
+def test_small_betas_and_numbers_beyond_its_range_stay_in_double_precision(kernel, targets, radius):
+    for found, expected in zip(
+        left_out(kernel, targets, radius, single=True), left_out(kernel, targets, radius), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_what_has_no_factor_in_single_precision_gets_one_in_double(monkeypatch):
+    """Equal rows, whose kernel has rank 1, with a beta that single precision does not see."""
+    same = np.full((150, 150), 3.0)
+    monkeypatch.setattr(cholesky, "_SINGLE", 0.0)
+    for found, expected in zip(
+        left_out(same, TARGETS, 1e-9 * 450, single=True), left_out(same, TARGETS, 1e-9 * 450), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS / WEIGHTS.mean()])
+def test_predictions_of_held_out_rows_are_stated_in_double_precision(weights):
+    """Where no metric is learned they are those of the fits to the folds that were compared."""
+    compared = compare_metrics(GateKernel(bias=1.0), Problem(ROWS, TARGETS, weights), 1e-3, 1, (), None)
+    found, folds, kernel, expected = compared.selection(True), compared.folds, GateKernel(bias=1.0), []
+    for held, kept in zip(folds.held, folds.kept, strict=True):
+        rows, others = compared.taken[held], compared.taken[kept]
+        part = None if weights is None else weights[others] / weights[others].mean()
+        alpha, t = KernelRidge(kernel(ROWS[others]), part).fit(TARGETS[others], len(ROWS) * 1e-3 * compared.best.factor)
+        expected.append(kernel(ROWS[rows], ROWS[others]) @ alpha + t)
+    assert (found.predictions != compared.best.predictions + TARGETS.mean(axis=0)).any()
+    np.testing.assert_allclose(found.predictions, np.concatenate(expected), rtol=1e-9, atol=1e-11)
+    np.testing.assert_array_equal(found.rows, compared.taken[folds.judged])

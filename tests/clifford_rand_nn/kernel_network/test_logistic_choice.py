@@ -49,13 +49,9 @@ def test_groups_are_used():
     X, index = _draw(60, 2, np.random.default_rng(7))
     K = GateKernel(bias=1.0)(X)
     copies = np.repeat(np.arange(60), 2)
-    alone, together = (
-        choose_beta(
-            K[np.ix_(copies, copies)], BetaTask(*encode_labels(index[copies], 2, "logistic"), 0.01, groups=groups)
-        )
-        for groups in (None, copies)
-    )
-    losses = [fit_calibration(chosen.outputs, index[copies], 2).log_loss for chosen in (alone, together)]
+    tasks = [BetaTask(*encode_labels(index[copies], 2, "logistic"), 0.01, groups=groups) for groups in (None, copies)]
+    outputs = [choose_beta(K[np.ix_(copies, copies)], task).outputs for task in tasks]
+    losses = [fit_calibration(found, index[copies], 2).log_loss for found in outputs]
     assert losses[0] < 0.8 * losses[1]  # a copy that is left in tells the label
 
 
@@ -82,12 +78,17 @@ def learned():
     return X, index, rounds, gates
 
 
+def held_out_choice(learned, beta, place=None, **options):
+    """Return the choice for rows ``place``, each once by default."""
+    X, index, rounds, gates = learned
+    place = np.arange(N) if place is None else place
+    task = BetaTask(*encode_labels(index[place], 2, "logistic"), beta, **options)
+    return choose_by_holdout(gates.kernel, rounds.folds, X[place], place, task)
+
+
 def test_rows_left_out_are_those_that_gates_have_not_seen(learned):
     X, index, rounds, gates = learned
-    every = np.arange(N)
-    found = choose_by_holdout(
-        gates.kernel, rounds.folds, X, every, BetaTask(*encode_labels(index, 2, "logistic"), gates.beta)
-    )
+    found = held_out_choice(learned, gates.beta)
     np.testing.assert_array_equal(np.concatenate([fold.unseen for fold in rounds.folds]), rounds.rows)
     assert set(np.flatnonzero(found.out_of_sample)) == set(rounds.rows)
     targets, loss = encode_labels(index, 2, "logistic")
@@ -103,7 +104,6 @@ def test_rows_left_out_are_those_that_gates_have_not_seen(learned):
 
 def test_beta_is_the_best_for_rows_that_were_held_out(learned):
     X, index, rounds, gates = learned
-    every = np.arange(N)
     targets, loss = encode_labels(index, 2, "logistic")
     size = spread(gates.kernel(X))
 
@@ -118,38 +118,14 @@ def test_beta_is_the_best_for_rows_that_were_held_out(learned):
         return total
 
     for start in (gates.beta, 1e3 * gates.beta):
-        found = choose_by_holdout(
-            gates.kernel, rounds.folds, X, every, BetaTask(*encode_labels(index, 2, "logistic"), start)
-        )
+        found = held_out_choice(learned, start)
         best = held_out(found.fit.beta)
         assert best <= min(held_out(found.fit.beta * 4), held_out(found.fit.beta / 4)) * (1 + 1e-9)
 
 
 def test_copies_are_left_out_together_and_time_is_kept(learned):
-    X, index, rounds, gates = learned
-    place = np.repeat(np.arange(N), 2)
-    one = choose_by_holdout(
-        gates.kernel,
-        rounds.folds,
-        X,
-        np.arange(N),
-        BetaTask(*encode_labels(index, 2, "logistic"), gates.beta, fixed=True),
-    )
-    two = choose_by_holdout(
-        gates.kernel,
-        rounds.folds,
-        X[place],
-        place,
-        BetaTask(*encode_labels(index[place], 2, "logistic"), gates.beta, groups=place, fixed=True),
-    )
+    beta, place = learned[-1].beta, np.repeat(np.arange(N), 2)
+    one = held_out_choice(learned, beta, fixed=True)
+    two = held_out_choice(learned, beta, place, groups=place, fixed=True)
     np.testing.assert_allclose(two.outputs[::2], one.outputs, atol=0.05)
-    assert (
-        choose_by_holdout(
-            gates.kernel,
-            rounds.folds,
-            X,
-            np.arange(N),
-            BetaTask(*encode_labels(index, 2, "logistic"), 1.0, max_time=1e-6),
-        )
-        is None
-    )
+    assert held_out_choice(learned, 1.0, max_time=1e-6) is None
