@@ -105,6 +105,7 @@ def solve_certified(
         before = watch.gap
         # residual of (K + diag(ρ))α = y - 1t, by products in double precision
         left = problem.targets - fitted - problem.radius[:, None] * alpha
+        step = CGIterate(np.zeros(alpha.shape), (), left, left, 0.0)  # none, where Ctrl-C comes before the first
         try:
             step, interrupted = solve_with_intercept(stepping, precondition, problem.radius, left, is_over), False
         except KeyboardInterrupt:

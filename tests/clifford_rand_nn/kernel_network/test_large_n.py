@@ -12,6 +12,7 @@ from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.kernel_products import KernelTiles
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut, judge
 from clifford_rand_nn.kernel_network.many_rows import choose
+from clifford_rand_nn.kernel_network.nystrom import Nystrom
 from clifford_rand_nn.solvers.base import Status
 from support.large_n import predict, solve_many
 from support.pairwise import pairwise
@@ -231,6 +232,19 @@ def test_an_interrupt_ends_with_the_best_point(monkeypatch, product):
     assert found.status is Status.INTERRUPTED
     assert found.relative_gap < 1
     np.testing.assert_allclose(predict(KERNEL, found, X, X), found.fitted, atol=1e-8)
+
+
+def test_an_interrupt_before_the_first_step_leaves_the_constant(monkeypatch):
+    """In the preconditioner, of whose image of 1 steps begin: it was an error of an attribute that is not there."""
+
+    def press(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Nystrom, "__call__", press)
+    X, y, _ = made(100)
+    found = solve_many(KERNEL, X, y, None, 1e-3, "gradients")
+    assert found.status is Status.INTERRUPTED
+    assert found.objective <= 0.5 * y.var(axis=0).sum() * (1 + 1e-12)
 
 
 def test_the_way_follows_from_sizes_and_limits():
