@@ -111,10 +111,15 @@ def is_copositive(form: Form) -> bool:
 
 
 def is_semidefinite(form: Form) -> bool:
-    """Tell whether a form is nowhere negative, by elimination."""
-    if not form:
-        return True
-    (pivot, *row), *rest = form
-    if pivot <= 0:
-        return pivot == 0 and not any(row) and is_semidefinite([line[1:] for line in rest])
-    return is_semidefinite([[pivot * x - line[0] * y for x, y in zip(line[1:], row, strict=True)] for line in rest])
+    """Tell whether a form is nowhere negative: elimination without fractions (Bareiss, Math. Comp. 22, 1968)."""
+    previous = 1
+    while form:
+        (pivot, *row), *rest = form
+        if pivot < 0 or (pivot == 0 and any(row)):
+            return False
+        if pivot == 0:
+            form = [line[1:] for line in rest]
+            continue
+        form = [[(pivot * x - line[0] * y) // previous for x, y in zip(line[1:], row, strict=True)] for line in rest]
+        previous = pivot
+    return True

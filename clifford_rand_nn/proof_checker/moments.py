@@ -7,7 +7,7 @@ sides of 0; with c = 0 it is enough that it is not negative at the largest |z|, 
 
 So theta^T (X u)_+ <= k + l.u + u^T Q u with k = sum c, l = sum p x and Q = sum q x x^T. On the ball, where
 sum_k u_k^2 / g_k <= s, this is at most R if the form [[diag(lambda / g) - Q, -l / 2], [-l^T / 2, R - k - s lambda]] is
-positive definite, lambda >= 0. Bounds of several outputs are squared and added up.
+nowhere negative, lambda >= 0. Bounds of several outputs are squared and added up.
 
 The ball is that of the norm, g = 1 and s = 1; the ball of the norm l1 is inside. With a free bias b the rows are x - m
 for a stated center m, u is (v, b + v.m), and P is a square that no |x - m|^2 exceeds. As theta sums to zero, a neuron
@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import Any
 
 from .check import ZERO, Problem, Table, dot, fraction, require, table
+from .cones import is_semidefinite
 
 THEOREM = (
     "a quadratic function is bounded on a ball by a multiplier of its radius (S-lemma: Polik and Terlaky, SIAM Review "
@@ -81,18 +82,6 @@ def bound(rows: Table, theta: Table, squares: list[Fraction], size: int, stated:
         form[k][k] += level / squares[k]
         form[k].append(-linear[k] / 2)
     form.append([*(-x / 2 for x in linear), value - Fraction(sum(parts[2]), f) - size * level])
-    require(is_definite(form), "a quadratic function exceeds its bound")
-    return value
-
-
-def is_definite(form: list[list[Fraction]]) -> bool:
-    """Tell whether all leading minors are positive: elimination without fractions (Bareiss, Math. Comp. 22, 1968)."""
     q = math.lcm(*(x.denominator for row in form for x in row))
-    M, previous = [[int(x * q) for x in row] for row in form], 1
-    while M:
-        (pivot, *row), *rest = M
-        if pivot <= 0:
-            return False
-        M = [[(pivot * x - line[0] * y) // previous for x, y in zip(line[1:], row, strict=True)] for line in rest]
-        previous = pivot
-    return True
+    require(is_semidefinite([[int(x * q) for x in row] for row in form]), "a quadratic function exceeds its bound")
+    return value
