@@ -190,10 +190,9 @@ class Certificate(Statement):
         data, targets, weights = self._training(X, y, sample_weight, owner)
         verified = self._recomputed(data, targets, weights / weights.mean(), owner)
         proof = self._proof(verified, data, targets, weights, max_operations)
-        file = Path(path)
         if table is not None:
-            proof["data"] = csv_reference(table, file.parent, proof["data"], self.classes is not None)
-        file.write_text(json.dumps(proof), encoding="utf-8")
+            proof["data"] = csv_reference(table, Path(path).parent, proof["data"], self.classes is not None)
+        Path(path).write_text(json.dumps(proof), encoding="utf-8")
         return verified._proved(proof)
 
     def _proved(self, proof: dict[str, Any]) -> "Certificate":

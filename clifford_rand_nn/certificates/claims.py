@@ -108,7 +108,7 @@ class NetworkClaim:
 
     def rounding_of_predictions(self, X: Array) -> float:
         r"""Return :math:`\epsilon(\max|x|\sum_i||W_i|||\alpha_i|+\sum_i|b_i||\alpha_i|+|t|)`."""
-        W1, b1, w2, b2 = (np.abs(part) for part in (self.network.W1, self.network.b1, self.network.w2, self.network.b2))
+        W1, b1, w2, b2 = (np.abs(getattr(self.network, name)) for name in ("W1", "b1", "w2", "b2"))
         each = row_lengths(self.rows(X)).max(initial=0.0) * np.linalg.norm(W1, axis=1) + b1
         return float(np.finfo(np.float64).eps * (each @ w2 + b2).max())
 

@@ -28,8 +28,6 @@ _PRIME = 2**31 - 1  # rows that are independent modulo a prime are independent
 def rational(value: float | Fraction) -> list[str]:
     """Return the numerator and the denominator of a number.
 
-    Examples
-    --------
     >>> rational(0.375)
     ['3', '8']
     """
@@ -39,8 +37,6 @@ def rational(value: float | Fraction) -> list[str]:
 def table(values: Array) -> Stated:
     """Return the doubles (n, k) over their common denominator, a power of two.
 
-    Examples
-    --------
     >>> table(np.array([[0.5, -3.0]]))
     {'denominator': '2', 'numerators': [['1', '-6']]}
     """
@@ -63,8 +59,6 @@ def stated(denominator: int, numerators: Iterable[Sequence[int]]) -> Stated:
 def on_grid(values: Array, bits: int) -> tuple[list[list[int]], int]:
     r"""Return numbers (n, k) rounded to multiples of :math:`2^{-g}`, ``bits`` bits below the largest, and the exponent.
 
-    Examples
-    --------
     >>> on_grid(np.array([[1.0, 0.3]]), 4)
     ([[8, 2]], 3)
     """
@@ -76,8 +70,6 @@ def on_grid(values: Array, bits: int) -> tuple[list[list[int]], int]:
 def double(value: Fraction, up: bool) -> float:
     """Return the nearest double that is not below a rational number, or not above it.
 
-    Examples
-    --------
     >>> double(Fraction(1, 10), up=True), double(Fraction(1, 10), up=False)
     (0.1, 0.09999999999999999)
     """
@@ -194,9 +186,8 @@ def _rooms(point: DualPoint, domain: list[list[Ends]], unit: int) -> list[list[f
     def room(t: int, low: int | None, high: int | None) -> float:
         return min(math.inf if low is None else t - scale * low, math.inf if high is None else scale * high - t)
 
-    return [
-        [room(t, *ends) for t, ends in zip(*row, strict=True)] for row in zip(point.numerators, domain, strict=True)
-    ]
+    pairs = zip(point.numerators, domain, strict=True)
+    return [[room(t, *ends) for t, ends in zip(*pair, strict=True)] for pair in pairs]
 
 
 def _domain(loss: str, y: float, most: int, delta: Fraction) -> Ends:
@@ -228,10 +219,7 @@ def _on_simplex(row: list[int], label: int, w: int) -> list[int]:
 
 
 def balance(entries: list[int], order: list[int], columns: NDArray[np.int64]) -> tuple[list[int], int]:
-    """Return integers (m,), over a factor > 0, near the given ones, with sums of zero over columns (m, q) of -1, 0, 1.
-
-    Entries that come first in an ``order`` (m,) move.
-    """
+    """Return integers (m,), over a factor > 0, whose sums over columns (m, q) are zero: the first in ``order`` move."""
     excess = columns.T.astype(object) @ np.array(entries, dtype=object)
     if not excess.any():
         return entries, 1

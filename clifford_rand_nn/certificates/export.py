@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +22,11 @@ from clifford_rand_nn.certificates.claims import GatedClaim, KernelClaim, Networ
 from clifford_rand_nn.certificates.dual_points import DualPoint, Stated, exact_dual_point, rational, table
 from clifford_rand_nn.certificates.witnesses import (
     ConeWitness,
-    MomentWitness,
     SimplexWitness,
     kernel_family,
     kernel_network,
     kernel_operations,
+    moment_family,
 )
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
@@ -110,10 +111,8 @@ def exact_proof(
         if -verdict.gap > (0 if is_member else _OUTSIDE):
             excess, kind = float(-verdict.gap), network["kind"]
             raise ArithmeticError(f"the bound is above the objective by {excess:.1e} (relative): {kind}")
-        return proof | {
-            "objective": rational(verdict.objective),
-            "bound": rational(min(verdict.bound, verdict.objective)),
-        }
+        bound = min(verdict.bound, verdict.objective)
+        return proof | {"objective": rational(verdict.objective), "bound": rational(bound)}
     raise ArithmeticError(f"the dual point of the certificate is not feasible: {reason}")
 
 
@@ -151,13 +150,17 @@ def _family_of(
         return lambda dual: {"kind": "gated", "patterns": patterns}
     family = claim.family
     if isinstance(family.members, Multipliers):
-        return MomentWitness(MomentPricer(with_feature(rows, family.feature), family.members, family.bias), family.bias)
+        pricer = MomentPricer(with_feature(rows, family.feature), family.members, family.bias)
+        return partial(moment_family, pricer, family.bias)
     members, D = family.members, rows.shape[1] + (family.feature is not None)
     if isinstance(members, Neurons):
         planes = table(np.column_stack([members.directions.T, members.offsets]))
         return lambda dual: {"kind": "neurons", "planes": planes}
     if family.kind == "all" and D <= 2:
-        return _plane(rows, certificate.dual_point.shape[1], family.bias, max_operations)
+        sectors = 2 * (len(rows) + 2) * (len(np.unique(rows, axis=0)) if family.bias else 1)
+        operations = _SECTOR * (1 + certificate.dual_point.shape[1]) * sectors
+        _check_operations(operations, f"{sectors:,} sectors of directions", rows, max_operations)
+        return lambda dual: {"kind": "plane"}
     if family.kind == "cross" or (family.kind == "all" and family.p == 1):
         axes = family.kind == "all"
         subsets = math.comb(len(rows) + D * axes, D - 1 + family.bias)
@@ -167,8 +170,8 @@ def _family_of(
         on = members.activations(rows)
         return ConeWitness(proof, with_feature(rows, family.feature), np.ascontiguousarray(on.T), _hexadecimal(on))
     if family.kind == "all" and not family.bias and D <= MAX_D:
-        pricer = SimplexPricer(with_feature(rows, family.feature), family.p)
-        return SimplexWitness(pricer, Fraction(certificate.beta) * sum(map(Fraction, weights.tolist())), max_operations)
+        radius = Fraction(certificate.beta) * sum(map(Fraction, weights.tolist()))
+        return SimplexWitness(SimplexPricer(with_feature(rows, family.feature), family.p), radius, max_operations)
     value = describe(f"the family {family.kind!r} with the l{family.p} norm in {D} dimensions, bias={family.bias}")
     hint = "Give gates, over whose patterns there is one, or in few dimensions bias='penalized'."
     raise fail("certificate", "the proof", "of a family that has an exact proof", value, hint)
@@ -190,13 +193,6 @@ def _hexadecimal(patterns: NDArray[np.bool_]) -> list[str]:
     """Return patterns (n, P), one a column, as hexadecimal numbers: bit i is on if row i is."""
     packed = np.packbits(patterns, axis=0, bitorder="little")
     return [f"{int.from_bytes(column.tobytes(), 'little'):x}" for column in packed.T]
-
-
-def _plane(rows: Array, outputs: int, free: bool, most: float) -> Witness:
-    """Return the family of all neurons in one or two dimensions, which a sweep over sectors verifies."""
-    sectors = 2 * (len(rows) + 2) * (len(np.unique(rows, axis=0)) if free else 1)
-    _check_operations(_SECTOR * (1 + outputs) * sectors, f"{sectors:,} sectors of directions", rows, most)
-    return lambda dual: {"kind": "plane"}
 
 
 def _check_operations(operations: int, cases: str, rows: Array, most: float) -> None:

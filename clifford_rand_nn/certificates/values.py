@@ -91,11 +91,10 @@ def with_network_values(
 ) -> "Certificate":
     """Return the certificate with the objective of the network itself, and if asked its bound, by plain formulas.
 
-    A solver's is that of its columns, which are exactly zero on the planes' own rows. Far from the origin double
-    precision holds no plane that is. Coefficients for columns of very different sizes are the solver's, in an
-    orthonormal basis of the rows, only to rounding. And the intercept of targets far from 0 is rounded to their
-    spacing. ``X`` are the rows that count, ``targets`` (n, C) as the loss takes them, ``weights`` (n,) of mean 1;
-    a ``bound`` prices a whole family.
+    A solver's columns are exactly zero on the planes' own rows, which far from the origin no plane in double precision
+    is; coefficients for columns of very different sizes, and the intercept of targets far from 0, are rounded.
+    ``X`` are the rows that count, ``targets`` (n, C) as the loss takes them, ``weights`` (n,) of mean 1; a ``bound``
+    prices a whole family.
     """
     units, scaled, rows, targets = in_units(certificate, X, targets, "Certificate")
     weights = np.ones(len(targets)) if weights is None else weights

@@ -2,12 +2,9 @@ r"""Witnesses of proofs, what a proof states of its family beside the dual point
 
 Of all neurons they are quadratic functions that bound activations, or in a few dimensions trees of simplicial cones, by
 branch and bound; of infinitely many gates the rows as the kernel takes them, with coefficients. Of given patterns they
-are multipliers of the inequalities of each cone. For a pattern D with signs s = ±1 and a direction a of outputs the
-largest :math:`a^T\Theta^TD(Xu+b)` over neurons of norm one in the cone is, by duality, the least dual norm of
-:math:`X^TD\Theta a+\sum\lambda_is_ix_i` over :math:`\lambda\ge0`, with :math:`\sum s_i\lambda_i=-1^TD\Theta a` for a
-free bias. The least length belongs to the rows of a projection (`Cones`), the least largest entry to a linear program.
-Several outputs have cells of directions, halved until a cell's multipliers bound all of it. Any multipliers prove a
-bound, so they are rounded like the dual point.
+are multipliers of the inequalities of each cone, see `clifford_rand_nn.proof_checker.cones`: those of the least dual
+norm. The least length belongs to the rows of a projection (`Cones`), the least largest entry to a linear program. Cells
+of directions are halved until a cell's multipliers bound all of it. Multipliers are rounded like the dual point.
 """
 
 from fractions import Fraction
@@ -185,39 +182,30 @@ def _least_entry(S: Array, goal: Array, sign: Array | None, c: float) -> Weights
     return np.arange(n), np.maximum(solution.x[:n], 0) * scale / unit
 
 
-class MomentWitness:
-    """The function that states bounds of all neurons for a dual point, of an output and its negative each.
+def moment_family(pricer: MomentPricer, free: bool, dual: DualPoint) -> Stated:
+    """Return bounds of all neurons for a dual point, of an output and its negative each.
 
     ``free``: the pricer's rows are those of free biases, see `lifted_rows`.
     """
+    theta = dual.doubles()
+    bounds = [_moment_bound(pricer, theta, k, 2.0 if free else 1.0) for k in range(2 * theta.shape[1])]
+    stated: Stated = {"kind": "moments", "bounds": bounds}
+    if free:
+        center, radius = enclosing_ball(pricer.X)
+        stated |= {"center": table(center[None]), "square": rational(Fraction(radius * (1 + _ROOM)) ** 2)}
+    return stated
 
-    def __init__(self, pricer: MomentPricer, free: bool) -> None:
-        self.pricer, self.free = pricer, free
 
-    def __call__(self, dual: DualPoint) -> Stated:
-        """Return the family."""
-        theta = dual.doubles()
-        stated: Stated = {"kind": "moments", "bounds": [self._bound(theta, k) for k in range(2 * theta.shape[1])]}
-        if self.free:
-            center, radius = enclosing_ball(self.pricer.X)
-            stated |= {"center": table(center[None]), "square": rational(Fraction(radius * (1 + _ROOM)) ** 2)}
-        return stated
-
-    def _bound(self, theta: Array, k: int) -> Stated:
-        rates, slopes, squares = (part[k] for part in self.pricer.multipliers)
-        own, reach = theta[:, k // 2] * (-1) ** k, np.maximum(self.pricer.reach, np.finfo(np.float64).tiny)
-        # t(z)₊ <= c + pz + qz² from the bounds of |z|
-        up = np.maximum(own, 0)
-        p = np.where(own > 0, own / 2, own * (1 + (1 - _ROOM) * slopes) / 2)
-        q = np.where(own > 0, up * rates / (4 * reach), own * np.maximum(squares - 2 * _ROOM, 0) / (2 * reach))
-        c = np.where(q > 0, p**2 / np.where(q > 0, 4 * q, 1.0) * (1 + _ROOM), 0.0)
-        value, level = self.pricer.quadratic(theta, k).largest()
-        lifted = 2.0 if self.free else 1.0
-        return {
-            "functions": table(np.column_stack([p, q, c])),
-            "level": rational(level / lifted),
-            "value": rational(max(value, 0.0) * (1 + _ABOVE)),
-        }
+def _moment_bound(pricer: MomentPricer, theta: Array, k: int, lifted: float) -> Stated:
+    rates, slopes, squares = (part[k] for part in pricer.multipliers)
+    own, reach = theta[:, k // 2] * (-1) ** k, np.maximum(pricer.reach, np.finfo(np.float64).tiny)
+    # t(z)₊ <= c + pz + qz² from the bounds of |z|
+    p = np.where(own > 0, own / 2, own * (1 + (1 - _ROOM) * slopes) / 2)
+    q = np.where(own > 0, own * rates / (4 * reach), own * np.maximum(squares - 2 * _ROOM, 0) / (2 * reach))
+    c = np.where(q > 0, p**2 / np.where(q > 0, 4 * q, 1.0) * (1 + _ROOM), 0.0)
+    value, level = pricer.quadratic(theta, k).largest()
+    numbers = {"level": level / lifted, "value": max(value, 0.0) * (1 + _ABOVE)}
+    return {"functions": table(np.column_stack([p, q, c]))} | {name: rational(x) for name, x in numbers.items()}
 
 
 class SimplexWitness:
