@@ -15,7 +15,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import KNOWN_ERRORS, check_out, complain, say
 from clifford_rand_nn.cli.options import TextColumns, TextEncoding
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
-from clifford_rand_nn.features.embedding import KeyedEncoder, embed
+from clifford_rand_nn.features.embedding import embed
 from clifford_rand_nn.tables.arrays import checked_target, column_target
 from clifford_rand_nn.tables.formats import open_table
 from clifford_rand_nn.tables.writers import existing_table, listed
@@ -53,7 +53,7 @@ def run_embed(
     say(f"{X.shape[0]} rows of {X.shape[1]} features, {cached}, in {seconds:.1f} s: written to {out}")
 
 
-def make_encoder(name: str) -> KeyedEncoder:
+def make_encoder(name: str) -> Any:
     """Return the encoder that ``--encoder`` names: openai:MODEL, hashing:DIM, or a sentence-transformers model.
 
     >>> make_encoder("hashing:4096")

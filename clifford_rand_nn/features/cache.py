@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,19 +31,10 @@ _SLUG = 40  # characters of the key that make the name of a file readable; its h
 
 
 def content_hash(item: object) -> bytes:
-    """Return the SHA-256 hash (32 bytes) of a text, or of an array's dtype, shape and entries.
+    """Return the SHA-256 hash (32 bytes) of a text, or of the dtype, shape and entries of an array of numbers.
 
-    Parameters
-    ----------
-    item : str or array of numbers or booleans
+    Raises ArgumentError if the item is neither.
 
-    Raises
-    ------
-    ArgumentError
-        The item is neither.
-
-    Examples
-    --------
     >>> content_hash("a text") == content_hash("a text"), content_hash("a text") == content_hash("a text ")
     (True, False)
     >>> content_hash(np.zeros((2, 3))) == content_hash(np.zeros((3, 2)))
@@ -136,12 +128,8 @@ class FeatureCache:
     def missing(self, hashes: Sequence[bytes]) -> list[bytes]:
         """Return those of the hashes that have no vector yet, in their order."""
         _check_hashes(hashes, "FeatureCache.missing")
-        there: set[bytes] = set()
         with self._open() as file:
-            for part in _parts(hashes):
-                there.update(
-                    row[0] for row in file.execute(f"SELECT hash FROM vectors WHERE hash IN ({_q(part)})", part)
-                )
+            there = {key for (key,) in _selected(file, "hash", hashes)}
         return [key for key in hashes if key not in there]
 
     def get(self, hashes: Sequence[bytes]) -> NDArray[np.float32]:
@@ -153,16 +141,14 @@ class FeatureCache:
         vectors: list[bytes] = []
         with self._open() as file:
             dim = self._dim(file) or 0
-            for part in _parts(hashes):
-                query = f"SELECT hash, vector, sum FROM vectors WHERE hash IN ({_q(part)})"
-                rows = {key: (vector, stored) for key, vector, stored in file.execute(query, part)}
-                for key in part:
-                    if key not in rows:
-                        raise fail("hashes", "FeatureCache.get", "hashes that are stored", key.hex())
-                    vector, stored = rows[key]
-                    if not isinstance(vector, bytes) or len(vector) != 4 * dim or stored != _checksum(key, vector):
-                        raise self._damage(f"the vector of {key.hex()[:12]}… is not the one that was stored")
-                    vectors.append(vector)
+            rows = {key: (vector, stored) for key, vector, stored in _selected(file, "hash, vector, sum", hashes)}
+        for key in hashes:
+            if key not in rows:
+                raise fail("hashes", "FeatureCache.get", "hashes that are stored", key.hex())
+            vector, stored = rows[key]
+            if not isinstance(vector, bytes) or len(vector) != 4 * dim or stored != _checksum(key, vector):
+                raise self._damage(f"the vector of {key.hex()[:12]}… is not the one that was stored")
+            vectors.append(vector)
         return np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(hashes), dim).astype(np.float32)
 
     def put(self, hashes: Sequence[bytes], vectors: ArrayLike) -> None:
@@ -180,13 +166,9 @@ class FeatureCache:
             file.execute("INSERT OR IGNORE INTO about VALUES ('dim', ?)", (rows.shape[1],))
             dim = self._dim(file)
             if dim != rows.shape[1]:
-                raise fail(
-                    "vectors",
-                    "FeatureCache.put",
-                    f"of the {dim} numbers that the others in {self.path} have",
-                    describe(f"vectors of {rows.shape[1]}"),
-                    "Another encoder, or another setting of it, needs another key.",
-                )
+                rule = f"of the {dim} numbers that the others in {self.path} have"
+                hint = "Another encoder, or another setting of it, needs another key."
+                raise fail("vectors", "FeatureCache.put", rule, describe(f"vectors of {rows.shape[1]}"), hint)
             pairs = ((key, row.tobytes()) for key, row in zip(hashes, rows, strict=True))
             triples = ((key, vector, _checksum(key, vector)) for key, vector in pairs)
             file.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", triples)
@@ -258,9 +240,8 @@ def _check_hashes(hashes: Sequence[bytes], owner: str) -> None:
         raise fail("hashes", owner, "hashes of content_hash", wrong)
 
 
-def _parts(hashes: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    return (hashes[i : i + _ASKED_AT_ONCE] for i in range(0, len(hashes), _ASKED_AT_ONCE))
-
-
-def _q(part: Sequence[bytes]) -> str:
-    return ",".join("?" * len(part))
+def _selected(file: sqlite3.Connection, columns: str, hashes: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
+    """Yield columns of the vectors that have one of the hashes."""
+    for i in range(0, len(hashes), _ASKED_AT_ONCE):
+        part = hashes[i : i + _ASKED_AT_ONCE]
+        yield from file.execute(f"SELECT {columns} FROM vectors WHERE hash IN ({','.join('?' * len(part))})", part)

@@ -27,15 +27,6 @@ class Encoder(Protocol):
         ...
 
 
-class KeyedEncoder(Encoder, Protocol):
-    """An encoder whose vectors a cache can tell from those of others."""
-
-    @property
-    def cache_key(self) -> str:
-        """Text that names all that the vectors depend on."""
-        ...
-
-
 def embed(
     items: Sequence[Any] | NDArray[Any],
     encoder: Encoder,
@@ -96,7 +87,7 @@ def embed(
     for position, key in enumerate(hashes):
         first.setdefault(key, position)
     store = _store(cache, encoder, cache_key)
-    missing = store.missing(list(first))
+    missing, take = store.missing(list(first)), getattr(encoder, "take", None)
     try:
         with reporting(verbose, brief=True), _BatchInterrupts() as interrupts:
             phase("embedding")
@@ -105,14 +96,18 @@ def embed(
                 count(start + 1, len(missing), "item")
                 part = missing[start : start + batch_size]
                 batch = [things[first[key]] for key in part]
-                part, batch = _taken(encoder, part, batch)
-                store.put(part, _checked(encoder(batch), len(batch)))
+                if take is not None:
+                    batch = batch[: check_integer(take(batch), "encoder.take", "embed", low=1, high=len(batch))]
+                store.put(part[: len(batch)], _checked(encoder(batch), len(batch)))
                 start += len(batch)
                 if interrupts.held:
                     raise KeyboardInterrupt
     except KeyboardInterrupt as interrupt:
+        fate = "were done, and are lost; with cache= they would be kept."
+        if isinstance(store, FeatureCache):
+            fate = f"are stored in {store.folder}; the same call goes on from there."
         done = len(first) - len(store.missing(list(first)))
-        raise KeyboardInterrupt(_stopped(store, done, len(first))) from interrupt
+        raise KeyboardInterrupt(f"{done} of {len(first)} distinct items {fate}") from interrupt
     distinct = store.get(list(first))
     if len(first) == len(hashes):
         return distinct
@@ -168,14 +163,6 @@ def _as_list(items: Sequence[Any] | NDArray[Any]) -> list[Any]:
     return things
 
 
-def _taken(encoder: Encoder, part: list[bytes], batch: list[Any]) -> tuple[list[bytes], list[Any]]:
-    take = getattr(encoder, "take", None)
-    if take is None:
-        return part, batch
-    count = check_integer(take(batch), "encoder.take", "embed", low=1, high=len(batch))
-    return part[:count], batch[:count]
-
-
 def _checked(vectors: ArrayLike, n: int) -> NDArray[np.float32]:
     rows = as_real(vectors, "encoder(items)", "embed", finite=False)
     if rows.ndim != 2 or len(rows) != n or rows.shape[1] == 0:
@@ -188,12 +175,6 @@ def _checked(vectors: ArrayLike, n: int) -> NDArray[np.float32]:
         rule = "a callable that returns numbers finite in float32"
         raise fail("encoder", "embed", rule, describe(f"NaN or infinity in {bad} of {n} vectors"))
     return rows
-
-
-def _stopped(store: FeatureCache | _Memory, done: int, n: int) -> str:
-    if isinstance(store, FeatureCache):
-        return f"{done} of {n} distinct items are stored in {store.folder}; the same call goes on from there."
-    return f"{done} of {n} distinct items were done, and are lost; with cache= they would be kept."
 
 
 class _BatchInterrupts(Interrupts):

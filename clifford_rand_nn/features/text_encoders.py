@@ -220,13 +220,10 @@ class OpenAIEncoder:
         self.timeout = timeout
         self.base_url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         if self.base_url is not None:  # it is stored in the cache, and shown
-            place = urlsplit(self.base_url)
-            for what, there in (("password", "@" in place.netloc), ("query", place.query or place.fragment)):
-                if there:
-                    hint = "A key belongs into OPENAI_API_KEY."
-                    raise fail(
-                        "base_url", "OpenAIEncoder", f"an address without a {what}", describe("one with it"), hint
-                    )
+            place, hint = urlsplit(self.base_url), "A key belongs into OPENAI_API_KEY."
+            what = "password" if "@" in place.netloc else "query" if place.query or place.fragment else ""
+            if what:
+                raise fail("base_url", "OpenAIEncoder", f"an address without a {what}", describe("one with it"), hint)
         _key()
 
     def __repr__(self) -> str:
@@ -262,21 +259,18 @@ class OpenAIEncoder:
         return np.asarray(done, dtype=np.float32)
 
     @cached_property
-    def _client(self) -> Any:
+    def _client(self) -> tuple[Any, Any]:
+        """The client of the library, and the class of its errors."""
         library = require("openai", extra="text", purpose="embeddings by OpenAI's API")
-        return library.OpenAI(
-            api_key=_key(), base_url=self.base_url, max_retries=self.max_retries, timeout=self.timeout
-        )
-
-    @cached_property
-    def _api_error(self) -> Any:
-        return require("openai", extra="text", purpose="embeddings by OpenAI's API").APIError
+        limits = {"max_retries": self.max_retries, "timeout": self.timeout}
+        return library.OpenAI(api_key=_key(), base_url=self.base_url, **limits), library.APIError
 
     def _request(self, texts: list[str]) -> list[list[float]]:
         options = {} if self.dim is None else {"dimensions": self.dim}
+        client, errors = self._client
         try:
-            reply = self._client.embeddings.create(model=self.model, input=texts, **options)
-        except self._api_error as error:
+            reply = client.embeddings.create(model=self.model, input=texts, **options)
+        except errors as error:
             raise self._explained(error, texts) from None  # the client's own message may repeat the key
         by_index = {entry.index: entry.embedding for entry in reply.data}  # the order of the reply is not promised
         if sorted(by_index) != list(range(len(texts))):
