@@ -33,9 +33,8 @@ def aligned(rows: Sequence[Sequence[str]], right: Sequence[int], indent: str = "
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = []
     for row in rows:
-        parts = [
-            text.rjust(w) if i in right else text.ljust(w) for i, (text, w) in enumerate(zip(row, widths, strict=True))
-        ]
+        cells = enumerate(zip(row, widths, strict=True))
+        parts = [text.rjust(width) if i in right else text.ljust(width) for i, (text, width) in cells]
         lines.append((indent + "  ".join(parts)).rstrip())
     return lines
 

@@ -97,9 +97,8 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     True
     """
     if hasattr(path, "fit"):
-        raise fail(
-            "path", "save_model", "a file name that ends in .npz", path, "It comes second: save_model(model, path)."
-        )
+        hint = "It comes second: save_model(model, path)."
+        raise fail("path", "save_model", "a file name that ends in .npz", path, hint)
     if check_path(path, "path", "save_model").suffix.lower() != ".npz":
         raise fail("path", "save_model", "a file name that ends in .npz", str(path))
     arrays: Any
@@ -107,7 +106,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     versions = {"numpy": np.__version__, "scipy": scipy.__version__, "scikit-learn": sklearn.__version__}
     meta["libraries"] = {"python": platform.python_version()} | versions
     meta["saved"] = datetime.now(UTC).isoformat(timespec="seconds")
-    text = json.dumps(meta, ensure_ascii=False, indent=1, default=_item)
+    text = json.dumps(meta, ensure_ascii=False, indent=1, default=np.generic.item)  # of NumPy's numbers
     try:
         arrays["meta"] = np.frombuffer(text.encode(), dtype=np.uint8)
     except UnicodeEncodeError as error:
@@ -152,13 +151,6 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         return unpack(arrays, with_new_names(meta))
 
 
-def _item(value: object) -> Any:
-    """Return a number of NumPy's as one of Python's, which JSON can hold."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{value!r} is not a value of JSON")
-
-
 @contextmanager
 def damage_as_error(name: str) -> Iterator[None]:
     """Turn whatever the content of a file raises into the one error."""
@@ -199,11 +191,7 @@ def with_new_names(meta: dict[str, Any]) -> dict[str, Any]:
 def _names_of_18(meta: dict[str, Any]) -> dict[str, Any]:
     """Return the values of version 17 with the names of version 18."""
     meta = dict(meta)
-    for part, names in (
-        ("candidates", _LOSS),
-        ("labels", _CALIBRATION),
-        ("target_transform_scores", _TRIAL),
-    ):
+    for part, names in (("candidates", _LOSS), ("labels", _CALIBRATION), ("target_transform_scores", _TRIAL)):
         if part in meta:
             meta[part] = [_renamed(values, names) for values in meta[part]]
     if "calibration" in meta:
@@ -234,9 +222,8 @@ def _names_of_17(meta: dict[str, Any]) -> dict[str, Any]:
             few["selection"] = _renamed(few["selection"], _CERTIFICATE)
         meta["few"] = few
     for part in set(_PIPELINES) & meta.keys():
-        steps = [
-            step | {"encoder": _encoder(step["encoder"])} if "encoder" in step else step for step in meta[part]["steps"]
-        ]
+        steps = meta[part]["steps"]
+        steps = [step | {"encoder": _encoder(step["encoder"])} if "encoder" in step else step for step in steps]
         meta[part] = meta[part] | {"steps": steps}
     return meta
 

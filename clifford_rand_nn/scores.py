@@ -125,23 +125,16 @@ def calibration_error(
 
 
 def score_numbers(
-    y: Array,
-    predicted: Array,
-    weights: Array | None = None,
-    interval: tuple[Array, Array] | None = None,
+    y: Array, predicted: Array, weights: Array | None = None, interval: tuple[Array, Array] | None = None
 ) -> Scores:
     """Return the scores of predicted numbers, with the coverage of intervals if there are any."""
     inside = None
     if interval is not None:
         inside = float(np.average((interval[0] <= y) & (y <= interval[1]), weights=weights))
     r2 = float("nan") if len(y) < 2 else r_squared(y, predicted, weights)
-    return Scores(
-        len(y),
-        r2=r2,
-        rmse=float(np.sqrt(mean_squared_error(y, predicted, sample_weight=weights))),
-        mae=float(mean_absolute_error(y, predicted, sample_weight=weights)),
-        coverage=inside,
-    )
+    rmse = float(np.sqrt(mean_squared_error(y, predicted, sample_weight=weights)))
+    mae = float(mean_absolute_error(y, predicted, sample_weight=weights))
+    return Scores(len(y), r2=r2, rmse=rmse, mae=mae, coverage=inside)
 
 
 def confusion(y: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
@@ -151,9 +144,7 @@ def confusion(y: NDArray[Any], predicted: NDArray[Any], labels: NDArray[Any]) ->
 
 
 def _of(weights: Array | None, rows: NDArray[np.bool_]) -> Array | None:
-    if weights is None or not weights[rows].any():
-        return None
-    return weights[rows]
+    return None if weights is None or not weights[rows].any() else weights[rows]
 
 
 _LARGEST = 1e300  # bound of predictions in units of the targets: R² is -inf from 1e154 on
@@ -168,9 +159,6 @@ def r_squared(targets: Array, predicted: Array, weights: Array | None = None) ->
     Targets that are all one number have no variance: 1 if predicted to the last bit, else 0. The rounding of their mean
     would be a variance, and R² could be anything; less the first, they have none.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> w = np.array([3.0, 1.0, 3.0])
     >>> r_squared(np.full(3, 0.1), np.array([0.1, 0.1, 0.1 + 1e-16]), w)
     0.0
@@ -210,9 +198,6 @@ def d_squared(targets: Array, predicted: Array, weights: Array | None = None, qu
     The deviance is Poisson's, with c the mean target; or, of a ``quantile`` between 0 and 1, the pinball loss, with c
     that quantile of the targets. Targets that are all one number have none: 1 if predicted to the last bit, else 0.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> round(d_squared(np.array([0.0, 1.0, 5.0]), np.array([0.5, 1.0, 4.0])), 3)
     0.842
     """

@@ -115,13 +115,10 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     agree(left_out is None or len(left_out) == n_rows, "the marks of left-out rows")
     state["metric_selection_"] = None
     if "metric_selection" in meta:
-        selection = state["metric_selection_"] = record_of(
-            MetricSelection, meta["metric_selection"], arrays=arrays, prefix="rounds_"
-        )
-        agree(
-            selection.predictions.shape == (len(selection.rows), outputs) and _within(selection.rows, n_rows),
-            "held-out rows",
-        )
+        values = meta["metric_selection"]
+        selection = state["metric_selection_"] = record_of(MetricSelection, values, arrays=arrays, prefix="rounds_")
+        fits = selection.predictions.shape == (len(selection.rows), outputs)
+        agree(fits and _within(selection.rows, n_rows), "held-out rows")
     if classes is not None:
         if "labels" in meta:
             agree(model.loss != "logistic" and loss == "squared", "multilabel targets need the squared loss")
@@ -186,10 +183,8 @@ def _read_network(arrays: Arrays, meta: dict[str, Any], d: int) -> tuple[KernelC
         feature = None if values["feature"] is None else number(values["feature"])
         claim = read_neurons(arrays, values["family"], d, feature)
         agree(claim.standard is not None, "the standardization is missing")
-        state |= {
-            "network_": claim.network_on_rows(),
-            "neuron_scores_": as_table([record_of(NeuronScore, v) for v in values["path"]]),
-        }
+        state["network_"] = claim.network_on_rows()
+        state["neuron_scores_"] = as_table([record_of(NeuronScore, score) for score in values["path"]])
         if "selection" in values:
             state["_selection"] = {name: checked(hint, values["selection"][name]) for name, hint in _SELECTION.items()}
         if "spanning_rows" in values:
@@ -219,9 +214,9 @@ def _read_classifier(
         agree(len(meta["labels"]) == len(slopes) == len(offsets) == len(classes) == outputs, "the labels")
         agree(classes.tolist() == list(range(outputs)), "the labels")
         agree(predictions.shape == (n_rows, outputs) and _within(predictions, 2), "the predictions")
-        each = zip(meta["labels"], slopes, offsets, strict=True)
         calibrations = tuple(
-            parts.read_calibration({"slopes": a, "offsets": b}, values, 2, "") for values, a, b in each
+            parts.read_calibration({"slopes": a, "offsets": b}, values, 2, "")
+            for values, a, b in zip(meta["labels"], slopes, offsets, strict=True)
         )
         return state | {"calibration_": MultilabelCalibration(calibrations), "loo_predictions_": predictions}
     if "shards" not in meta:

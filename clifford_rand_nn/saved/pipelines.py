@@ -70,9 +70,8 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
         return networks.pack(model)
     known = ", ".join((*networks.ESTIMATORS, *kernel_networks.ESTIMATORS, BetaCV.__name__))
     hint = "Save its best_estimator_." if hasattr(model, "best_estimator_") else ""
-    raise fail(
-        "model", "save_model", f"one of {known}, or a Pipeline that ends with one", describe(kind.__name__), hint
-    )
+    rule = f"one of {known}, or a Pipeline that ends with one"
+    raise fail("model", "save_model", rule, describe(kind.__name__), hint)
 
 
 def unpack(arrays: Arrays, meta: dict[str, Any]) -> Model:
@@ -137,10 +136,8 @@ def _take_steps(arrays: Arrays, prefix: str) -> Arrays:
 
 def _read_steps(arrays: Arrays, prefix: str, values: dict[str, Any], estimator: Any) -> Pipeline:
     """Return the pipeline of the arrays of its steps, the rest of it, and its last step."""
-    steps: list[tuple[str, Any]] = []
-    for i, step_values in enumerate(values["steps"]):
-        name = text(step_values["name"])
-        steps.append((name, _read_step(arrays, f"{prefix}{i}", name, step_values)))
+    named = [(text(step["name"]), step) for step in values["steps"]]
+    steps = [(name, _read_step(arrays, f"{prefix}{i}", name, step)) for i, (name, step) in enumerate(named)]
     agree(not arrays, f"there are arrays of other steps: {', '.join(arrays)}")
     steps.append((text(values["name"]), estimator))
     agree(len(dict(steps)) == len(steps), "two steps have one name")
@@ -219,9 +216,8 @@ def _read_skops(data: bytes, name: str) -> Any:
     check_archive(data, _MEMBERS)
     foreign = _foreign(skops, data)
     if foreign:
-        raise ForeignPartError(
-            f"its step {name!r} holds {', '.join(foreign)}, which is not scikit-learn's own; nothing of it was run."
-        )
+        what = f"{', '.join(foreign)}, which is not scikit-learn's own; nothing of it was run."
+        raise ForeignPartError(f"its step {name!r} holds {what}")
     step = skops.loads(data, trusted=_TRUSTED)
     agree(type(step).__module__.startswith("sklearn.") and hasattr(step, "transform"), f"the step {name!r}")
     _check_folders(step)
