@@ -22,11 +22,10 @@ import numpy as np
 from clifford_rand._typing import Array, NDArray
 from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import NetworkClaim
-from clifford_rand_nn.certificates.values import rescaled, with_network_values
+from clifford_rand_nn.certificates.values import in_units, with_network_values
 from clifford_rand_nn.pricing.family import Family, Multipliers, lifted_rows
 from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.loss_registry import loss_of
-from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.cvxpy_reference import units_of, weighted_loss
 from clifford_rand_nn.sparse_rows import with_feature
 
@@ -42,23 +41,20 @@ def of_any_width(certificate: Certificate, X: Array, targets: Array, weights: Ar
 
     ``X`` (n, d) are the rows that count, ``targets`` (n, C) as the loss takes them, ``weights`` (n,) of mean 1.
     """
-    real = targets if certificate.classes is None and loss_of(certificate).has_units else None
-    units = Units.of(X, real, "certify", certificate.fit_intercept)
-    scaled = rescaled(certificate, units.inverse())
+    units, scaled, rows, moved = in_units(certificate, X, targets, "certify")
     family = cast(NetworkClaim, scaled.claim).family
-    lifted = lifted_rows(with_feature(units.rows(X), family.feature), family.bias)
-    datafit = Datafit(loss_of(scaled), targets if real is None else units.targets(real), weights)
+    lifted = lifted_rows(with_feature(rows, family.feature), family.bias)
+    datafit = Datafit(loss_of(scaled), moved, weights)
     point, multipliers = moment_relaxation(lifted, datafit, scaled.beta, certificate.fit_intercept)
     claim = cast(NetworkClaim, certificate.claim)
     family = Family("moments", family.p, family.bias, multipliers, claim.family.feature)
     pricer = family.pricer(X)
-    proof = replace(
-        certificate,
-        claim=replace(claim, family=family),
-        dual_point=np.ldexp(point, units.y),
-        scope=pricer.scope,
-        n_patterns=pricer.n_atoms,
-    )
+    stated: dict[str, Any] = {
+        "scope": pricer.scope,
+        "n_patterns": pricer.n_atoms,
+        "dual_point": np.ldexp(point, units.y),
+    }
+    proof = replace(certificate, claim=replace(claim, family=family), **stated)
     return with_network_values(proof, X, targets, weights, bound=True)
 
 
@@ -107,14 +103,12 @@ def moment_relaxation(rows: Array, datafit: Datafit, beta: float, intercept: boo
     lengths = np.linalg.norm(own, axis=1)
     axis = np.eye(1, own.shape[1])  # of rows that are zero
     directions = np.where(lengths[:, None] > 0, own, axis) / np.where(lengths > 0, lengths, 1.0)[:, None]
-    part = Datafit(
-        datafit.loss, datafit.y[kept], None if datafit.sample_weight is None else datafit.sample_weight[kept]
-    )
+    weights = None if datafit.sample_weight is None else datafit.sample_weight[kept]
+    part = Datafit(datafit.loss, datafit.y[kept], weights)
     size, unit = units_of(own, part)
     signed = [[_Moments.of(directions) for _ in "+-"] for _ in range(C)]
-    f = cp.vstack(
-        [cp.multiply(lengths / (2 * size), up.mean + up.sizes - down.mean - down.sizes) for up, down in signed]
-    ).T
+    added = [up.mean + up.sizes - down.mean - down.sizes for up, down in signed]
+    f = cp.vstack([cp.multiply(lengths / (2 * size), each) for each in added]).T
     level = cp.Variable((1, C)) if intercept else np.zeros((1, C))
     predictions = f + np.ones((len(kept), 1)) @ level
     masses = cp.hstack([up.mass + down.mass for up, down in signed])

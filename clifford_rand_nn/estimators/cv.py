@@ -165,11 +165,9 @@ class BetaCV(RowPlanning, Exported, MetaEstimatorMixin, BaseEstimator):
         steps, last = PipelinePrefix.of(self.estimator)
         shape, parts = clone(last).set_params(beta=1.0)._costs(steps.fit(X, y)[1], y)
         training, betas = parts["training"], self.n_betas if self.betas is None else np.size(self.betas)
-        folds = (
-            self.cv
-            if is_whole(self.cv)
-            else len(splits_of(self.cv, np.asarray(X), y, None, classifier=False, owner="BetaCV"))
-        )
+        folds = self.cv
+        if not is_whole(folds):
+            folds = len(splits_of(folds, np.asarray(X), y, None, classifier=False, owner="BetaCV"))
         jobs = min(effective_n_jobs(self.n_jobs), folds)
         seconds = folds / jobs * betas * _WARM * training.seconds
         return shape, {"cross-validation": Estimate(seconds, jobs * training.bytes), "training": training}
@@ -179,10 +177,8 @@ class BetaCV(RowPlanning, Exported, MetaEstimatorMixin, BaseEstimator):
         scorer = scorer_of(self.scoring, self.estimator, "BetaCV")
         jobs = min(effective_n_jobs(self.n_jobs), len(splits))
         waves = -(-len(splits) // jobs) + 1  # and one for the training on all rows
-        ends = [
-            None if self.max_time is None else began + self.max_time * (k // jobs + 1) / waves
-            for k in range(len(splits))
-        ]
+        share = None if self.max_time is None else self.max_time / waves
+        ends = [None if share is None else began + share * (k // jobs + 1) for k in range(len(splits))]
         calls = [_FoldCall(self, data, split, scorer, ends[k], k, len(splits)) for k, split in enumerate(splits)]
         if jobs == 1:
             for call in track(calls, len(calls), "fold"):
@@ -281,11 +277,8 @@ class _Data(NamedTuple):
 
     def take(self, index: NDArray[np.intp]) -> tuple[Any, NDArray[Any], dict[str, Any]]:
         """Return some rows, their targets, and the keyword of their weights: none for scorers that know none."""
-        return (
-            _safe_indexing(self.rows, index),
-            self.targets[index],
-            {} if self.weights is None else {"sample_weight": self.weights[index]},
-        )
+        weights = {} if self.weights is None else {"sample_weight": self.weights[index]}
+        return _safe_indexing(self.rows, index), self.targets[index], weights
 
 
 @dataclass(frozen=True)
@@ -333,9 +326,6 @@ def _scored(call: _FoldCall) -> tuple[Array, float]:
 
 def _draws_anew(model: Any) -> bool:
     """Whether two fits on the same rows sample different neurons: one must not start from those of the other."""
-    if isinstance(model.random_state, int | np.integer):
-        return False
-    gates = getattr(model, "gates", None)
-    return getattr(model, "subsample", None) is not None or (
-        isinstance(gates, str) and gates not in ("exhaustive", "infinite")
-    )
+    gates, is_seeded = getattr(model, "gates", None), isinstance(model.random_state, int | np.integer)
+    samples = isinstance(gates, str) and gates not in ("exhaustive", "infinite")
+    return not is_seeded and (samples or getattr(model, "subsample", None) is not None)

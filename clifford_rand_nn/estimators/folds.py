@@ -25,8 +25,7 @@ _RULE = "an integer from 2 to the number of rows, a splitter of scikit-learn, or
 def splits_of(cv: Any, rows: Any, targets: NDArray[Any], groups: Any, *, classifier: bool, owner: str) -> list[Split]:
     """Return the rows of every fold, to train on and to test; rows of one group are in one fold.
 
-    Raises ArgumentError if ``cv`` is none of what scikit-learn takes, or cannot split these rows, or ``groups`` are not
-    n.
+    Raises ArgumentError if ``cv`` is not what scikit-learn takes, or cannot split these rows, or ``groups`` are not n.
     """
     n = len(targets)
     if groups is not None:
@@ -68,10 +67,9 @@ def scorer_of(scoring: Any, estimator: Any, owner: str) -> Callable[..., float]:
     known = scoring is None or isinstance(scoring, str) or (callable(scoring) and not isinstance(scoring, type))
     if not known:
         raise fail("scoring", owner, rule, scoring)
+    meant = str(scoring) if isinstance(scoring, str) else scoring
     try:
-        scorer: Callable[..., float] = check_scoring(
-            estimator, scoring=str(scoring) if isinstance(scoring, str) else scoring
-        )
+        scorer: Callable[..., float] = check_scoring(estimator, scoring=meant)
     except (TypeError, ValueError) as error:
         hint = "sklearn.metrics.get_scorer_names() has the names."
         raise fail("scoring", owner, rule, scoring, hint) from error
@@ -160,8 +158,7 @@ class PipelinePrefix(NamedTuple):
         if self.pipeline is None or len(self.pipeline.steps) == 1:
             return self, X
         fitted = clone(self.pipeline)
-        rows = fitted[:-1].fit_transform(X, y)  # a slice shares its steps
-        return PipelinePrefix(fitted), rows
+        return PipelinePrefix(fitted), fitted[:-1].fit_transform(X, y)  # a slice shares its steps
 
     def transform(self, X: Any) -> Any:
         """Return what the fitted steps make of other rows."""

@@ -110,9 +110,8 @@ def _of_arrays(arrays: Any, write: Callable[[Any], Any], owner: str) -> ForeignN
     if W1 is None or w2 is None or W1.ndim != 2 or w2.ndim != 2 or len(W1) != len(w2) or not w2.shape[1]:
         shapes = describe(" and ".join("None" if part is None else f"shape {part.shape}" for part in (W1, w2)))
         raise fail("network", owner, "of weights W1 (m, d) and w2 (m, C), a neuron in one row", shapes)
-    biases = [
-        np.zeros(size) if bias is None else np.atleast_1d(bias) for bias, size in ((b1, len(W1)), (b2, w2.shape[1]))
-    ]
+    sized = (b1, len(W1)), (b2, w2.shape[1])
+    biases = [np.zeros(size) if bias is None else np.atleast_1d(bias) for bias, size in sized]
     if [bias.shape for bias in biases] != [W1.shape[:1], w2.shape[1:]]:
         shapes = describe(" and ".join(str(bias.shape) for bias in biases))
         raise fail("network", owner, f"of biases b1 of shape {W1.shape[:1]} and b2 of shape {w2.shape[1:]}", shapes)

@@ -242,9 +242,8 @@ class TrainingProgram(ConvexReLU):
 
     @property
     def _exhaustive(self) -> bool:
-        return isinstance(self.gates, str) and (
-            self.gates == "exhaustive" or (self.gates == "auto" and self._is_listable())
-        )
+        gates = self.gates if isinstance(self.gates, str) else ""
+        return gates == "exhaustive" or (gates == "auto" and self._is_listable())
 
     def _candidates(self, task: Task) -> tuple[ActivationPatterns | None, Family]:
         """Take column generation, unless there is one output, with so many patterns that all are better at once."""

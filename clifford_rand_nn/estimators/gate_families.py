@@ -130,11 +130,6 @@ class InfiniteFamily(GatedFamily):
         if not result.converged:
             self._warn(result.message, 5)
 
-    def _infinite_beta_max(self, task: Task) -> float:
-        """Return the beta from which every direction is shrunk by a half or more."""
-        datafit = task.datafit(type(self).__name__, self._own_delta)
-        return KernelProblem(self._kernel_matrix(task), datafit, 1.0).beta_max()
-
     def _kernel_matrix(self, task: Task) -> KernelMatrix:
         kernel, X = GateKernel(task.feature or 0.0), np.asarray(task.X, dtype=np.float64)
         with blas_threads(len(X)):

@@ -20,6 +20,7 @@ from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkR
 from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gate_exchange import Refinement, RefinementSettings
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, with_linear_gate
+from clifford_rand_nn.kernel_network.kernel_problem import KernelProblem
 from clifford_rand_nn.networks import without_feature
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import GATED_PENALTIES, Coefficients, GatedReLUProblem, GatedRidgeProblem
@@ -216,7 +217,10 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
                 ended = self._ended(refined, task)
             problem, kernel = self._problem(task, patterns), []
         self.patterns_ = patterns
-        result = ended or self._minimize(task, problem, start, None if warm is None else kernel)
+        point = None if start is None else problem.point(start)
+        with_kernel = (None if warm is None else kernel,) if self.solver in ("auto", "kernel", "gram") else ()
+        solver = self._limited(gated_solver(self.solver, self.penalty), task)
+        result: Result[Coefficients] = ended or solver.solve(problem, point, *with_kernel)
         if warm is not None:
             warm.state = patterns, gates, problem, kernel, result.coefficients
         result = without_feature(result, task.feature)
@@ -259,7 +263,8 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
 
     def _beta_max(self, task: Task) -> float:
         if self._infinite:
-            return self._infinite_beta_max(task)
+            datafit = task.datafit(type(self).__name__, self._own_delta)
+            return KernelProblem(self._kernel_matrix(task), datafit, 1.0).beta_max()  # all directions shrink by half
         return self._problem(task, self._gate_patterns(task.X, task.targets).patterns).beta_max()
 
     def _costs_of(self, task: Task) -> tuple[Estimate, Estimate]:
@@ -276,19 +281,6 @@ class GatedReLU(ShardedGatedReLU, InfiniteFamily):
     def _problem(self, task: Task, patterns: NDArray[np.bool_]) -> GatedReLUProblem | GatedRidgeProblem:
         kind = GATED_PENALTIES[self.penalty]
         return kind(task.rows, task.targets, patterns, self.beta_, bias=self._free_bias, **self._options(task))
-
-    def _minimize(
-        self,
-        task: Task,
-        problem: GatedReLUProblem | GatedRidgeProblem,
-        start: Coefficients | None,
-        kernel: list[Any] | None,
-    ) -> Result[Coefficients]:
-        point = None if start is None else problem.point(start)
-        with_kernel = (kernel,) if self.solver in ("auto", "kernel", "gram") else ()
-        solver = self._limited(gated_solver(self.solver, self.penalty), task)
-        result: Result[Coefficients] = solver.solve(problem, point, *with_kernel)
-        return result
 
 
 class GatedReLUClassifier(GatedReLU, LossChoosingClassifier):

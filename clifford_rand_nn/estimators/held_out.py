@@ -3,7 +3,6 @@
 import copy
 import time
 import warnings
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -64,11 +63,8 @@ def chosen_beta(model: Any, task: Any) -> tuple[float, list[BetaScore], dict[str
 
     The last entry has the outputs for held-out rows at this beta; it is None where no beta was compared.
 
-    Shares of the largest beta, falling, are tried until the loss has risen twice. The one with the least loss is
-    chosen, for classes of those whose wrong labels are within half a standard error of the fewest. A fold is trained on
-    four fifths of the rows; as many of five folds are used as hold out some 500 rows, for all betas the same. They are
-    stratified by class, or by the order of the target, and depend neither on a seed nor on the order of the rows;
-    duplicates of a row stay together. Where the model has several settings they are compared by the same rule.
+    Shares of the largest beta, falling, are tried until the loss has risen twice, each on the same `n_folds` of
+    `folds`. `best_score` is chosen. Where the model has several settings they are compared by the same rule.
 
     An interrupt is a KeyboardInterrupt: no network on all rows is there yet.
     """
@@ -163,22 +159,17 @@ def _scores(
         seconds = time.perf_counter() - began
         if scores and limit is not None and task.seconds + seconds / len(scores) > limit:
             break
-        judged: list[tuple[Array, Array, float, NDArray[np.bool_], Array]] = []
+        judged: list[tuple[Array, float, NDArray[np.bool_], HeldOut]] = []
         for part in parts:
             if judged and not scores and limit is not None and task.seconds > limit:
                 break
             judged.append(part.losses(float(beta), limit))
         parts = parts[: len(judged)]
-        losses, weights, counts, wrong, predicted = zip(*judged, strict=True)
-        marks = None if task.classes is None else np.concatenate(wrong)
-        scores.append(
-            scored(float(beta), np.concatenate(losses), np.concatenate(weights), float(np.mean(counts)), marks)
-        )
-        merged = [
-            HeldOut(f, part.targets, part.weights).merged(*part.unique)
-            for f, part in zip(predicted, parts, strict=True)
-        ]
-        outputs.append(HeldOut(*map(np.concatenate, zip(*merged, strict=True))))
+        losses, counts, wrong, held_out = zip(*judged, strict=True)
+        marks, weights = None if task.classes is None else np.concatenate(wrong), [part.weights for part in parts]
+        means = np.concatenate(losses), np.concatenate(weights), float(np.mean(counts))
+        scores.append(scored(float(beta), *means, marks))
+        outputs.append(HeldOut(*map(np.concatenate, zip(*held_out, strict=True))))
         best = min(range(len(scores)), key=lambda i: scores[i].mean_loss)
         if len(scores) - 1 - best >= PATIENCE:
             break
@@ -217,7 +208,9 @@ def folds(X: Any, targets: Array, classes: bool) -> NDArray[np.intp]:
     place = np.full(len(first), -1)
     some = targets[first]
     if classes:
-        for members in _classes(some):
+        labels = labels_of(some)
+        for label in np.unique(labels):
+            members = np.flatnonzero(labels == label)
             if len(members) > 1:
                 start = rng.integers(FOLDS)
                 place[rng.permutation(members)] = (start + np.arange(len(members))) % FOLDS
@@ -237,13 +230,6 @@ def _unique_rows(X: Any, targets: Array) -> tuple[NDArray[np.intp], NDArray[np.i
 def n_folds(n: int) -> int:
     """Return how many of the five folds of n rows hold out some 500 rows, or 5."""
     return min(FOLDS, -(-_ENOUGH // max(1, n // FOLDS)))
-
-
-def _classes(targets: Array) -> Iterator[NDArray[np.intp]]:
-    """Rows of each class, from targets of one column of -1 and 1, or of one column a class."""
-    labels = labels_of(targets)
-    for label in np.unique(labels):
-        yield np.flatnonzero(labels == label)
 
 
 class _Part:
@@ -266,8 +252,8 @@ class _Part:
         self.loss: Loss = as_loss(task.loss, self.owner, model._own_delta)
         self.warm = WarmStart()
 
-    def losses(self, beta: float, limit: float | None) -> tuple[Array, Array, float, NDArray[np.bool_], Array]:
-        """Train at a beta; return losses (n,) of held-out rows, weights, count of neurons, wrong classes, outputs."""
+    def losses(self, beta: float, limit: float | None) -> tuple[Array, float, NDArray[np.bool_], HeldOut]:
+        """Train at a beta; return losses (n,) of held-out rows, count of neurons, wrong classes, outputs."""
         model = copy.copy(self.model)
         model.beta = model.beta_ = beta
         model.max_time = limit
@@ -275,4 +261,5 @@ class _Part:
             warnings.simplefilter("ignore", ConvergenceWarning)  # it is judged as it is
             predicted, n_neurons = model._judged(self.task, self.warm, self.X)
         losses = np.asarray(self.loss.stated_value(predicted, self.targets))
-        return losses, self.weights, n_neurons, labels_of(predicted) != labels_of(self.targets), predicted
+        held_out = HeldOut(predicted, self.targets, self.weights).merged(*self.unique)
+        return losses, n_neurons, labels_of(predicted) != labels_of(self.targets), held_out

@@ -301,8 +301,7 @@ class CrossProductLasso(ConvexNetwork):
         elif self.solver == "auto" and (problem.outputs > 1 or columns > _FEW * problem.n):
             method = WorkingSet
         solver = self._limited(method, task)
-        result: Result[Weights] = (solver.solve_columns if method is WorkingSet else solver.solve)(problem)
-        return result
+        return cast(Result[Weights], (solver.solve_columns if method is WorkingSet else solver.solve)(problem))
 
 
 class CrossProductLassoClassifier(CrossProductLasso, LossChoosingClassifier):

@@ -73,11 +73,8 @@ class LassoCoordinateDescent:
                 if self._objective(self._f + length * turn, self._values + length * move, beta) <= objective:
                     break
                 length /= 2
-            self._f, self._values, self._t = (
-                self._f + length * turn,
-                self._values + length * move,
-                self._t + length * shift,
-            )
+            self._f, self._t = self._f + length * turn, self._t + length * shift
+            self._values = self._values + length * move
             last, objective = objective, self._objective(self._f, self._values, beta)
             if last - objective <= (_GAIN if self._datafit.loss.separable else _BOUND_GAIN) * objective:
                 break

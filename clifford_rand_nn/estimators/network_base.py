@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -391,16 +391,9 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         assert kernel is not None
         self.beta_ = float(fit.beta)
         self.network_ = KernelNetwork(self.network_.standard, kernel, rows, fit.alpha, fit.intercept)
-        self.certificate_ = replace(
-            self.certificate_,
-            objective=fit.objective,
-            lower_bound=fit.objective - fit.duality_gap,
-            relative_gap=fit.relative_gap,
-            dual_point=theta,
-            loss=loss,
-            beta=self.beta_,
-            claim=KernelClaim(self.network_),
-        )
+        values: dict[str, Any] = {"objective": fit.objective, "lower_bound": fit.objective - fit.duality_gap}
+        values |= {"relative_gap": fit.relative_gap, "dual_point": theta, "loss": loss, "beta": self.beta_}
+        self.certificate_ = replace(self.certificate_, claim=KernelClaim(self.network_), **values)
         self._set_result(fit.history, fit.status, self.result_.reason)
         if fit.status is Status.OPTIMAL or fit.duality_gap <= _NOTHING * zero:
             return ""
@@ -438,22 +431,26 @@ class BaseConvexNetwork(NetworkFit, Parameters):
 
     def _rescale(self, units: Units, data: Data) -> None:
         """Map network and certificates from targets in units back to ``data``, where the intercept is rounded."""
-        same = self.selection_certificate_ is self.certificate_
 
         def back(certificate: Certificate) -> Certificate:
             moved = rescaled(certificate, units)
             return with_network_values(moved, data.X, data.targets, data.weights) if units.offset else moved
 
-        self.certificate_ = back(self.certificate_)
+        self._set_certificates(back)
         claim = self.certificate_.claim
         if isinstance(claim, NetworkClaim):
-            assert self.selection_certificate_ is not None
-            self.selection_certificate_ = self.certificate_ if same else back(self.selection_certificate_)
             self.network_, self.beta_ = claim.network_on_rows(), self.certificate_.beta
         else:
             self.network_ = units.back(self.network_)
         history = tuple(row._replace(objective=units.square(row.objective)) for row in self.result_.history)
         self._set_result(history, self.result_.status, self.result_.reason)
+
+    def _set_certificates(self, change: Callable[[Certificate], Certificate]) -> None:
+        """Change the certificates, of which both may be one."""
+        same, selection = self.selection_certificate_ is self.certificate_, self.selection_certificate_
+        self.certificate_ = change(self.certificate_)
+        if selection is not None:
+            self.selection_certificate_ = self.certificate_ if same else change(selection)
 
     def _set_result(self, history: tuple[HistoryRow, ...], status: Status, reason: str) -> None:
         self.result_ = network_result(self.network_, self.certificate_, history, status, reason)

@@ -141,8 +141,9 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         if self.loss != "logistic":
             self.calibration_ = calibration_of(left, labeled, len(self.classes_))
             self.loss_scores_["squared"] = self.calibration_.log_loss
-        asked = self.loss == "logistic" or (self.loss == "auto" and self._affords_logistic(len(labeled.first)))
-        if asked and left.compared is not None:
+        n = len(labeled.first)
+        quick = n <= COMPARED and seconds(n, len(self.classes_), *_FITS[self.metric_ is not None]) <= _AFFORDED
+        if left.compared is not None and (self.loss == "logistic" or (self.loss == "auto" and quick)):
             left = self._train_logistic(data, left, left.compared, labeled, began)
         frequent = np.bincount(index, data.weights).argmax()
         return left, self.classes_[frequent : frequent + 1]
@@ -171,19 +172,11 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
             rule = f"'squared' with more than {DECOMPOSED} unique rows"
             raise fail("loss", type(self).__name__, rule, self.loss, f"There are {n}.")
 
-    def _affords_logistic(self, n: int) -> bool:
-        """Whether the logistic loss may be tried beside squares: quickly."""
-        return n <= COMPARED and self._logistic_seconds(n, len(self.classes_), self.metric_ is not None) <= _AFFORDED
-
-    @staticmethod
-    def _logistic_seconds(n: int, n_classes: int, learned: bool) -> float:
-        return seconds(n, n_classes, *_FITS[learned])
-
     def _costs_of(self, n: int, d: int, outputs: int, n_values: int) -> dict[str, Estimate]:
         if outputs > 1:
             return super()._costs_of(n, d, outputs, n_values)
         parts = super()._costs_of(n, d, n_values if n_values > 2 else 1, n_values)
-        logistic = self._logistic_seconds(n, n_values, bool(self._metric_iterations))
+        logistic = seconds(n, n_values, *_FITS[bool(self._metric_iterations)])
         tried = self.loss == "auto" and n <= COMPARED and logistic <= _AFFORDED
         if self.loss == "logistic" or (tried and not self._finite):
             parts["logistic loss"] = Estimate(_MEASURED * slowdown() * logistic, 8.0 * n * n * (n_values + 4))
@@ -213,9 +206,8 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
             variance = left.unique.left_out_variance(variances, share)[labeled.first][labeled.of]
         logistic = LeftOut(left.unique, chosen.outputs[labeled.of], variance, chosen.out_of_sample[labeled.of])
         calibration = calibration_of(logistic, labeled, len(self.classes_))
-        if "squared" in self.loss_scores_ and (
-            fit.status.ends_all or not self._serves(left, logistic, calibration, labeled)
-        ):
+        compares = "squared" in self.loss_scores_
+        if compares and (fit.status.ends_all or not self._serves(left, logistic, calibration, labeled)):
             return left
         self.loss_, self.loss_scores_["logistic"], self.calibration_ = "logistic", calibration.log_loss, calibration
         self._noise = CURVATURE * len(place) * fit.beta / (np.ones(len(place)) if weights is None else weights)
@@ -230,9 +222,8 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         rows, label, mass = labeled.first[judged], labeled.label[judged], labeled.mass[judged]
         losses, wrong = [], []
         for calibration, fit in ((self.calibration_, left), (chosen, logistic)):
-            logs = calibration.log_probabilities(
-                fit.outputs[rows], None if fit.variance is None else fit.variance[rows]
-            )
+            variance = None if fit.variance is None else fit.variance[rows]
+            logs = calibration.log_probabilities(fit.outputs[rows], variance)
             losses.append(-float(np.average(logs[np.arange(len(label)), label], weights=mass)))
             wrong.append(float(mass @ (logs.argmax(axis=1) != label)))
         self.loss_scores_ = dict(zip(("squared", "logistic"), losses, strict=True))

@@ -143,9 +143,8 @@ class NetworkFit(ShardPlanning):
             targets = stored_targets(self, facts, as_loss(loss, owner))
             beta = self._given_beta
             left = None if self.max_time is None else max(self.max_time - (time.perf_counter() - began), SOONEST)
-            choices = Choices(
-                beta, self._metric_iterations, wrong_class if classify else None, runs.agreed(left), self.max_memory
-            )
+            limits = runs.agreed(left), self.max_memory
+            choices = Choices(beta, self._metric_iterations, wrong_class if classify else None, *limits)
             state = None if saved is None else Saved.restored(saved)
             save = None if checkpoint is None else keeper.offer
             trained = LandmarkFit(runs, facts, targets, choices, owner, state, save).run()
@@ -158,9 +157,8 @@ class NetworkFit(ShardPlanning):
                 fitted["certificate_"] = fitted["certificate_"].judged(runs, owner)
         for name in _OLD:
             vars(self).pop(name, None)
-        vars(self).update(
-            fitted, **_out_of_sample_attributes(trained, targets, shards), n_features_in_=shards.n_features
-        )
+        judged = _out_of_sample_attributes(trained, targets, shards)
+        vars(self).update(fitted, **judged, n_features_in_=shards.n_features)
         self._keep_variance(False)
         if trained.message:
             warnings.warn(f"{owner}: {trained.message}.", ConvergenceWarning, stacklevel=3)
@@ -304,10 +302,8 @@ def network_costs(
     parts = {"selection": Estimate(selection, 8.0 * (2 + 3 * min(cpu_count(), others)) * some * some)}
     if finite:
         few = float(min(n, _SEARCHED))
-        parts["neurons"] = Estimate(
-            _seconds(_ATOMS + _NEURONS * few * (100 + width) * outputs), 8.0 * _LISTED * few * 6
-        )
-        return parts
+        work = _ATOMS + _NEURONS * few * (100 + width) * outputs
+        return parts | {"neurons": Estimate(_seconds(work), 8.0 * _LISTED * few * 6)}
     if some < n <= DECOMPOSED and not metric_iter:  # with a learned metric, as most have, there is none
         factors = _INVERSES * 2 * _FACTOR * n**3
         parts["beta"] = Estimate(_seconds(_kernel(n, width) + factors), 4.0 * 8.0 * n * n)

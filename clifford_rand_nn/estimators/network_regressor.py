@@ -161,11 +161,7 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
         truth, means = (data.targets, out) if is_plain else (raw / transform.unit, means / transform.unit)
         self.loo_score_ = r_squared(*about_means(truth[judged], means[judged], mass, blocks), mass)
         if not is_plain:
-            same = self.selection_certificate_ is self.certificate_
-            self.certificate_ = replace(self.certificate_, target_transform=transform)
-            if self.selection_certificate_ is not None:
-                other = replace(self.selection_certificate_, target_transform=transform)
-                self.selection_certificate_ = self.certificate_ if same else other
+            self._set_certificates(lambda certificate: replace(certificate, target_transform=transform))
         return left.message
 
     def _chosen_transform(

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from inspect import cleandoc
 from textwrap import indent
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar, cast, dataclass_transform
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -156,7 +156,6 @@ def drawn_state(random_state: Any, owner: str) -> np.random.RandomState:
     if isinstance(random_state, bool | np.bool_):  # which are integers of scikit-learn
         raise fail("random_state", owner, rule, random_state)
     try:
-        state: np.random.RandomState = check_random_state(random_state)
+        return cast(np.random.RandomState, check_random_state(random_state))
     except (TypeError, ValueError):
         raise fail("random_state", owner, rule, random_state) from None
-    return state

@@ -11,19 +11,13 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.cost import Estimate, slowdown
 from clifford_rand_nn.estimators.gate_families import GatedFamily
-from clifford_rand_nn.estimators.relu_selection import (
-    ReLUSelection,
-    at_least,
-    columns_seconds,
-    first_neurons,
-    program_seconds,
-)
+from clifford_rand_nn.estimators.relu_selection import ReLUSelection, at_least, columns_seconds, program_seconds
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
 from clifford_rand_nn.estimators.task import Task, WarmStart
 from clifford_rand_nn.gates.enumeration import central_count
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, activation_patterns, with_fitted
 from clifford_rand_nn.networks import TwoLayerNetwork, balanced_network, balanced_relu, unit_atoms, without_feature
-from clifford_rand_nn.neurons import Neurons, WeightedNeurons
+from clifford_rand_nn.neurons import WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.pricing.family import Family, gate_scope, lists_patterns
 from clifford_rand_nn.problems.lasso import LassoProblem
@@ -254,10 +248,6 @@ class ConvexReLU(ReLUSelection, GatedFamily):
         if family.kind == "all" and self._listed(family.p, task):
             family = replace(family, kind="gates", members=self._enumerated(task.X).gates)
         return family.pricer(X)
-
-    def _first_neurons(self, family: Family) -> Neurons | None:
-        """Return the neurons that column generation begins with, and that a fit which ends early falls back on."""
-        return first_neurons(family)
 
     def _by_columns(self, targets: Array) -> bool:
         """Whether the network is grown by column generation, the only way to several outputs."""

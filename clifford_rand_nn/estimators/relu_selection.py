@@ -54,10 +54,9 @@ _MASTER = (0.05, 5e-6)  # a problem over the neurons in use, and by rows and out
 class ReLUSelection:
     """The part of `ConvexReLU` by which beta is selected: networks that stand for it, and the linear model of its loss.
 
-    ``_judge`` is the network that stands for this one, None for itself. "gated": the gated network at ``_factor`` times
-    beta: its units are not held to cones, so they bend at less. "program": the network itself to its first digits, by
-    the method for many columns. "neurons": the weights of the gates' own neurons alone, the network that column
-    generation begins with.
+    ``_judge`` is the network that stands for this one, as the parameter ``beta`` says, None for itself. "gated": the
+    gated network at ``_factor`` times beta. "program": the network itself to its first digits. "neurons": the weights
+    of the gates' own neurons alone, the network that column generation begins with.
     """
 
     _judge = cast(str | None, None)
@@ -134,6 +133,17 @@ class ReLUSelection:
         neurons = own_neurons(self._candidates(task)[1])
         return neurons, LassoProblem(neurons.columns(task.rows), task.targets, 1.0, **self._options(task))
 
+    def _first_neurons(self, family: Family) -> Neurons | None:
+        """Return the neurons that column generation begins with, and that a fit which ends early falls back on.
+
+        They are own neurons of the gates: of all with linear models among them, of some if the enumeration was cut.
+        """
+        gates = family.members
+        if isinstance(gates, Gates) and gates.method == "enumerated":
+            some = np.unique(np.linspace(0, len(gates) - 1, _STARTING_NEURONS).astype(np.intp))
+            return own_neurons(replace(family, members=gates.take(some)))
+        return own_neurons(family) if isinstance(gates, Gates) and gates.method == "fitted" else None
+
     # ---- linear models
 
     def _quadratic(self: Any, task: Task) -> bool:
@@ -182,15 +192,6 @@ class ReLUSelection:
         model = kind(penalty="ridge", gates=always, loss=loss, tol=_LINEAR_TOL, random_state=0, **options)
         model.loss_, model.bias_feature_ = loss, task.feature
         return model
-
-
-def first_neurons(family: Family) -> Neurons | None:
-    """Return own neurons of the gates: of all with linear models among them, of some if the enumeration was cut."""
-    gates = family.members
-    if isinstance(gates, Gates) and gates.method == "enumerated":
-        some = np.unique(np.linspace(0, len(gates) - 1, _STARTING_NEURONS).astype(np.intp))
-        return own_neurons(replace(family, members=gates.take(some)))
-    return own_neurons(family) if isinstance(gates, Gates) and gates.method == "fitted" else None
 
 
 def at_least(result: Result[WeightedNeurons], neurons: Neurons, problem: LassoProblem) -> Result[WeightedNeurons]:

@@ -44,10 +44,9 @@ def training_data(model: Any, X: Any, y: Any, dtypes: Any = np.float64, **option
     NaN or infinite entries, with their place and a remedy, and where scikit-learn refuses X or y, with its words.
     """
     X = _plain_numbers(X, type(model).__name__)
+    options |= {"accept_sparse": "csr", "dtype": dtypes, "ensure_all_finite": False}
     with refused_by_scikit_learn(type(model).__name__, X, y):
-        rows, targets = validate_data(
-            model, X, y, accept_sparse="csr", dtype=dtypes, ensure_all_finite=False, **options
-        )
+        rows, targets = validate_data(model, X, y, **options)
     _refuse_gaps(rows, model)
     return rows, targets if issparse(targets) else np.asarray(targets)
 
@@ -154,14 +153,10 @@ def dense_training_rows(X: Any, owner: str, max_memory: float | None) -> NDArray
 def gated_training_rows(X: Any, owner: str, max_memory: float | None, numbers: int, by_columns: bool) -> Any:
     """Return rows of a fit with finitely many gates: CSR, which it takes without a dense copy, or dense ones.
 
-    CSR are, however they came, rows of more than 4096 columns, of which
-
-    - not more than 4000, fewer than columns and with no more than a fifth of the entries other than zero, are known by
-      their products: see `CsrRows`;
-    - any others with no more than a fiftieth of them other than zero are used column by column,
-
-    and, column by column, any sparse ones of which a dense copy is too large. ``numbers`` are those for each column at
-    the peak of the fit; ``by_columns`` tells whether the solver takes rows column by column.
+    CSR are, however they came, mostly zero rows of more than 4096 columns: at most 4000 of them, fewer than columns,
+    are known by their products (`CsrRows`), others, with a fiftieth of entries, used column by column, as are any
+    sparse ones of which a dense copy is too large. ``numbers`` are those for each column at the peak of the fit;
+    ``by_columns`` tells whether the solver takes rows column by column.
     """
     n, d = X.shape
     limit = memory_limit(max_memory)

@@ -158,7 +158,9 @@ class ShardedGatedReLU(ShardPlanning):
         vars(self).update(_chosen=isinstance(self.beta, str), loss_=self._sharded_loss(), _sample_weight=None)
         targets = self._stored_targets(facts)
         self._check_memory(shards, runs, _outputs(targets, facts), type(self).__name__)
-        held = _held(facts, targets) if self._chosen and facts.n > _JUDGED else None
+        held = None
+        if self._chosen and facts.n > _JUDGED:
+            held = _drawn(facts, targets, slice(None, None, _JUDGES), facts.sample.X.dtype)
         task, places = self._sample_task(facts, targets, began, held)
         beta, scores = chosen_beta(self, _few(task))[:2] if self._chosen else (float(self.beta), None)
         self.beta_, scores = runs.agreed((beta, scores))
@@ -264,10 +266,6 @@ def _few(task: Task) -> Task:
     weights = None if task.weights is None else normalized(task.weights[::step], len(task.X[::step]), "fit")
     lifted = None if task.lifted is None else task.lifted[::step]
     return replace(task, X=task.X[::step], targets=task.targets[::step], weights=weights, lifted=lifted)
-
-
-def _held(facts: Facts, targets: Targets) -> Held:
-    return _drawn(facts, targets, slice(None, None, _JUDGES), facts.sample.X.dtype)
 
 
 def _drawn(facts: Facts, targets: Targets, rows: Any, dtype: Any) -> Held:

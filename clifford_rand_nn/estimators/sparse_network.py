@@ -124,9 +124,8 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
     chosen = _followed(path, beta)
     whole = len(few) == n
     index = np.arange(len(path.atoms)) if whole else chosen.columns
-    limits = WorkingSet(
-        tol=_TOL, max_time=choices.max_time, max_memory=choices.max_memory, callback=step_callback(_TOL)
-    )
+    own: dict[str, Any] = {"max_time": choices.max_time, "max_memory": choices.max_memory}
+    limits = WorkingSet(tol=_TOL, callback=step_callback(_TOL), **own)
 
     def solved(
         index: NDArray[np.intp], beta: float, known: Weights, family: Family | None = None
@@ -150,9 +149,8 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
         first = result
         result, proved = solved(kept, refit * beta, again)
         result = with_status(result, first.status) if first.interrupted else result
-        reason += (
-            f"; of {len(chosen.columns)} in use {len(kept)} stay, output weights refitted at {refit:g} of its beta"
-        )
+        stay = f"of {len(chosen.columns)} in use {len(kept)} stay"
+        reason += f"; {stay}, output weights refitted at {refit:g} of its beta"
         active = kept[result.coefficients.columns]
     every, out_of_sample = np.zeros((n, outputs.shape[1])), np.zeros(n, dtype=bool)
     every[few], out_of_sample[few] = np.nan_to_num(outputs), ~np.isnan(outputs).any(axis=1)

@@ -129,7 +129,8 @@ class NetworkClassifier(AccuracyMixin, ConvexNetwork):
     def _program(self, coverage: float | None) -> Program:
         network = network_program(self)
         several = len(self.classes_) > 2
-        scores = network.outputs if several else two_sided(network.outputs)
+        # an output (n, 1) is > 0 for the second class, and its log-odds if it has any
+        scores = network.outputs if several else network.outputs @ constant([[0.0, 1.0]], "second")
         decision = network.outputs if several else apply("first", network.outputs)
         calibrated = None if self._calibration is None else self.calibration_.stated(network.outputs, None)
         return classifier_program(self, network, scores, decision, calibrated)
@@ -264,11 +265,6 @@ def regressor_program(
     named = [("predict", mean), *zip(("low", "high"), ends or (), strict=False)]
     results |= {name: apply("first", value) if single else value for name, value in named}
     return _program(model, network, results)
-
-
-def two_sided(outputs: Value) -> Value:
-    """Return the scores (n, 2) of an output (n, 1) that is > 0 for the second class, and its log-odds if it has any."""
-    return outputs @ constant([[0.0, 1.0]], "second")
 
 
 def _program(

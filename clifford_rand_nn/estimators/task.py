@@ -123,23 +123,15 @@ class RescaledFit(Parameters):
         self.bias_feature_ = drawn.back(scaled.bias_feature_)
         back, squared, owner = drawn.inverse(), self.penalty == "ridge", type(self).__name__
         self.beta_ = back.beta(scaled.beta_, squared, owner)
-        self.candidates_ = as_table(
-            scaled.candidates_
-            and [
-                score._replace(
-                    beta=back.beta(score.beta, squared, owner),
-                    mean_loss=units.square(score.mean_loss),
-                    loss_std_error=units.square(score.loss_std_error),
-                )
-                for score in scaled.candidates_
-            ]
-        )
+
+        def scaled_back(score: Any) -> Any:
+            losses = {name: units.square(getattr(score, name)) for name in ("mean_loss", "loss_std_error")}
+            return score._replace(beta=back.beta(score.beta, squared, owner), **losses)
+
+        self.candidates_ = scaled.candidates_ and as_table(list(map(scaled_back, scaled.candidates_)))
         for name, value in vars(scaled).items():
-            if (
-                not name.endswith("_")
-                or name in ("bias_feature_", "beta_", "candidates_")
-                or vars(self).get(name) is value
-            ):  # what the data said is the same in all units
+            own = name in ("bias_feature_", "beta_", "candidates_")
+            if not name.endswith("_") or own or vars(self).get(name) is value:  # what the data said is of no unit
                 continue
             if name in exponents:
                 value = np.ldexp(value, exponents[name])
@@ -161,18 +153,13 @@ class RescaledFit(Parameters):
 
     def beta_max(self: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Least beta with which `fit` finds a network without neurons."""
-        model = clone(self).set_params(max_time=None)
-        return float(model._largest_beta(X, y, sample_weight))
-
-    def _largest_beta(self: Any, X: Any, y: Any, sample_weight: Any) -> float:
-        task = self._task(X, y, sample_weight)
-        units = self._units(task)
-        scaled = self if units.plain else self._in(units)
-        top = scaled._largest_beta_of(task if units.plain else task.in_units(units))
+        scaled = model = clone(self).set_params(max_time=None)
+        task = model._task(X, y, sample_weight)
+        units = model._units(task)
+        if not units.plain:
+            scaled, task = model._in(units), task.in_units(units)
+        top = float(scaled._top(scaled._drawing_rows(scaled._with_feature(task))))
         if units.plain or not top > 0:
-            return float(top)
+            return top
         back = scaled._drawing_units(units).inverse()
-        return float(back.beta(top, self.penalty == "ridge", type(self).__name__))
-
-    def _largest_beta_of(self: Any, task: Task) -> float:
-        return float(self._top(self._drawing_rows(self._with_feature(task))))
+        return float(back.beta(top, model.penalty == "ridge", type(model).__name__))

@@ -16,7 +16,7 @@ from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibra
 from clifford_rand_nn.kernel_network.candidates import Compared, Problem, is_constant, level
 from clifford_rand_nn.kernel_network.leave_one_out import Duplicates, cells, divisor
 from clifford_rand_nn.problems.duality import DualBound
-from clifford_rand_nn.sparse_rows import merged_rows
+from clifford_rand_nn.sparse_rows import group_means, merged_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +51,7 @@ def shares(targets: Array, weights: Array | None, place: NDArray[np.intp]) -> Ar
     varies = ~is_constant(targets)
     if free <= 0 or not varies.any():
         return None
-    means = np.stack([np.bincount(place, own * column) for column in targets.T], axis=1) / mass[:, None]
-    within = own @ (targets - means[place]) ** 2 / free
+    within = own @ (targets - group_means(targets, place, weights)[place]) ** 2 / free
     total = own @ (targets - np.average(targets, axis=0, weights=own)) ** 2 / own.sum()
     return share if float((within[varies] / total[varies]).mean()) > _REPEATED else None
 
@@ -82,8 +81,8 @@ class UniqueRows:
         first, place = merged_rows(rows.tocsr() if issparse(rows) else rows)
         own = np.ones(len(data.targets)) if data.weights is None else data.weights
         mass = np.bincount(place, own).astype(np.float64)
-        targets = np.stack([np.bincount(place, own * column) for column in data.targets.T], axis=1) / mass[:, None]
-        targets = level(data.targets, targets)  # where a mean would be off by its rounding
+        means = group_means(data.targets, place, data.weights)
+        targets = level(data.targets, means)  # where a mean would be off by its rounding
         groups = None if data.groups is None else data.groups[first]
         share = None if groups is not None else shares(data.targets, data.weights, place)
         duplicates = None if share is None else Duplicates.of(place, share, data.targets - targets[place])
@@ -143,10 +142,8 @@ class UniqueRows:
 class LeftOut:
     """Out-of-sample outputs (n, C) of rows and their variance (n,).
 
-    ``out_of_sample`` (n,) marks the rows that the final choice was judged on. With a learned metric these are held-out
-    rows, and the outputs of the others are those of leave-one-out before. ``compared`` is the best candidate before,
-    None for many rows; ``message`` says why the fit did not reach its tolerance, if it did not. ``rows`` (k,) are the
-    unique rows that the rows of the network are; None for finite networks.
+    ``out_of_sample`` (n,) marks the rows that the final choice was judged on; with a learned metric these are held-out
+    rows, and the outputs of the others are those of leave-one-out before. Other names are those of `Trained`.
     """
 
     unique: UniqueRows
@@ -252,11 +249,8 @@ class MultilabelCalibration:
 
     def _logs(self, F: Array, variance: Array | None) -> Array:
         pairs = zip(self.calibrations, F.T, strict=True)
-        each = [
-            calibration.log_probabilities(f[:, None], variance if calibration.share else None)
-            for calibration, f in pairs
-        ]
-        return np.stack(each, axis=1)
+        each = (own.log_probabilities(f[:, None], variance if own.share else None) for own, f in pairs)
+        return np.stack(list(each), axis=1)
 
 
 def calibration_of(left: LeftOut, labeled: LabeledRows, n_classes: int) -> Calibration:
