@@ -3,12 +3,16 @@
 import functools
 import json
 import tempfile
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import clifford_rand_nn as nn
+from clifford_rand_nn.certificates.dual_points import over_common_denominator
 from clifford_rand_nn.estimators.any_width_bound import of_any_width
+from clifford_rand_nn.proof_checker.check import InvalidProofError, Table, check
 
 _OPTIONS = {"beta": 2e-2, "max_time": 20.0}
 _FEW = {"n_gates": 3, "random_state": 0, "gates": "gaussian"}
@@ -89,7 +93,8 @@ NAMES = (*REGRESSORS, *CLASSIFIERS)
 def rows(name, n=8, d=2):
     """Return rows, targets and weights of a problem; every second one has weights, every third two outputs."""
     rng, d = np.random.default_rng(len(name)), 1 if name.startswith("line") else d
-    n = min(n, 5) if name.startswith(("cones", "simplices", "moments")) else n  # through all faces goes the checker
+    if name.startswith(("cones", "simplices", "moments")):
+        n = min(n, 5)  # the second checker goes through all faces
     if name in ("kernel, steps", "kernel, boxes"):  # as many rows as have ranks, and jumps, for which steps are chosen
         X = rng.normal(size=(64, d))
         jumps = np.sign(X).sum(axis=1) if name == "kernel, steps" else 2.0 * (X > -0.3).all(axis=1)
@@ -120,3 +125,34 @@ def text(name, n=8, d=2):
 def proof(name, n=8, d=2):
     """Return the proof of a problem, a new one for each call."""
     return json.loads(text(name, n, d))
+
+
+def confirmed(model, X, y, weights=None, *, rel=1e-12):
+    """Fit a model, and return its certificate, the proof of it and the verdict of the checker, which confirms it."""
+    stated = model.fit(X, y, sample_weight=weights).certificate_
+    with tempfile.TemporaryDirectory() as folder:
+        exact = stated.export(Path(folder) / "proof.json", X, y)
+        stated_proof = json.loads((Path(folder) / "proof.json").read_text())
+    verdict = check(stated_proof)
+    assert Fraction(exact.objective) >= verdict.objective >= verdict.bound >= Fraction(exact.lower_bound) > 0
+    assert exact.objective == pytest.approx(stated.objective, rel=rel)
+    assert verdict.gap <= exact.relative_gap <= stated.relative_gap + 1e-9
+    return stated, stated_proof, verdict
+
+
+def check_without_room(proof, match="exceeds the dual norm"):
+    """Assert that the dual point is on its constraint: a longer one by 1e-6 is refused, with its multipliers."""
+    dual, longer = proof["dual"], lambda text: str(int(text) * 1_000_001)
+    dual["numerators"] = [list(map(longer, row)) for row in dual["numerators"]]
+    dual["denominator"] = str(int(dual["denominator"]) * 1_000_000)
+    for witness in proof["family"].get("witnesses", []):  # in the same units
+        for own in witness["multipliers"].values():
+            own[:] = [[i, longer(m)] for i, m in own]
+    with pytest.raises(InvalidProofError, match=match):
+        check(proof)
+
+
+def integers(values):
+    """Return doubles (n, k) as a table of the checker."""
+    numerators, denominator = over_common_denominator(values)
+    return Table(denominator, numerators)

@@ -5,12 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clifford_rand_nn import (
-    ConvexNetworkRegressor,
-    ConvexReLURegressor,
-    CrossProductLassoRegressor,
-    GatedReLURegressor,
-)
+import clifford_rand_nn as nn
 from fuzz.gap_instances import Instance, values
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -24,21 +19,21 @@ TOL = 1e-9  # of the objective
 GATES = {"n_gates": 4, "random_state": 0}
 KERNEL = {"gates": "infinite", "penalty": "ridge"}
 FAMILIES = {
-    "gated": (GatedReLURegressor, GATES),
-    "gated, free biases": (GatedReLURegressor, GATES | {"bias": "free"}),
-    "gated, huber": (GatedReLURegressor, GATES | {"loss": "huber"}),
-    "gated, log-cosh": (GatedReLURegressor, GATES | {"loss": "log_cosh"}),
-    "gated, ridge": (GatedReLURegressor, GATES | {"penalty": "ridge"}),
-    "gated, ridge, huber": (GatedReLURegressor, GATES | {"penalty": "ridge", "loss": "huber"}),
-    "gated, infinite": (GatedReLURegressor, KERNEL),
-    "gated, infinite, huber": (GatedReLURegressor, KERNEL | {"loss": "huber"}),
-    "lasso": (CrossProductLassoRegressor, {}),
-    "lasso, l2": (CrossProductLassoRegressor, {"penalty": "l2", "subsample": 20, "random_state": 0}),
-    "lasso, huber": (CrossProductLassoRegressor, {"loss": "huber"}),
-    "relu": (ConvexReLURegressor, GATES),
-    "relu, huber": (ConvexReLURegressor, GATES | {"loss": "huber"}),
-    "network": (ConvexNetworkRegressor, {"max_metric_iter": 0}),
-    "few neurons": (ConvexNetworkRegressor, {"n_neurons": 3, "max_metric_iter": 0}),
+    "gated": (nn.GatedReLURegressor, GATES),
+    "gated, free biases": (nn.GatedReLURegressor, GATES | {"bias": "free"}),
+    "gated, huber": (nn.GatedReLURegressor, GATES | {"loss": "huber"}),
+    "gated, log-cosh": (nn.GatedReLURegressor, GATES | {"loss": "log_cosh"}),
+    "gated, ridge": (nn.GatedReLURegressor, GATES | {"penalty": "ridge"}),
+    "gated, ridge, huber": (nn.GatedReLURegressor, GATES | {"penalty": "ridge", "loss": "huber"}),
+    "gated, infinite": (nn.GatedReLURegressor, KERNEL),
+    "gated, infinite, huber": (nn.GatedReLURegressor, KERNEL | {"loss": "huber"}),
+    "lasso": (nn.CrossProductLassoRegressor, {}),
+    "lasso, l2": (nn.CrossProductLassoRegressor, {"penalty": "l2", "subsample": 20, "random_state": 0}),
+    "lasso, huber": (nn.CrossProductLassoRegressor, {"loss": "huber"}),
+    "relu": (nn.ConvexReLURegressor, GATES),
+    "relu, huber": (nn.ConvexReLURegressor, GATES | {"loss": "huber"}),
+    "network": (nn.ConvexNetworkRegressor, {"max_metric_iter": 0}),
+    "few neurons": (nn.ConvexNetworkRegressor, {"n_neurons": 3, "max_metric_iter": 0}),
 }
 
 
@@ -47,7 +42,7 @@ def regressor(name, scale):
     kind, options = FAMILIES[name]
     if "loss" in options:
         options = options | {"huber_delta": 0.3 * scale}
-    if kind is not ConvexNetworkRegressor:
+    if kind is not nn.ConvexNetworkRegressor:
         options = options | {"beta": 1e-3 if options.get("penalty") == "ridge" else 1e-2 * scale}
     return kind(**options)
 
@@ -83,7 +78,7 @@ def test_alpha_has_no_part_in_the_null_space_of_a_kernel_of_low_rank(seed, round
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((14, 1))
     y = np.abs(rows[:, 0]) + 0.1 * rng.standard_normal(14)
-    model = ConvexNetworkRegressor(max_metric_iter=rounds).fit(rows, y)
+    model = nn.ConvexNetworkRegressor(max_metric_iter=rounds).fit(rows, y)
     primal, dual = exact_values(model, rows, y)
     assert abs(model.certificate_.objective - primal) <= TOL * primal
     assert model.certificate_.lower_bound <= dual + TOL * primal
@@ -97,7 +92,7 @@ def test_objectives_of_relu_networks_are_exact_where_predictions_cancel_targets(
     rows, z = rng.standard_normal((13, 2)), rng.standard_normal(13)
     y = 1e7 * (np.abs(rows @ [1.0, 2.0]) + np.abs(rows @ [3.0, -1.0])) + z
     options = {"penalty": "l2", "fit_intercept": False, "bias": False}
-    model = CrossProductLassoRegressor(beta=1e-9, **options).fit(rows, y)
+    model = nn.CrossProductLassoRegressor(beta=1e-9, **options).fit(rows, y)
     primal, _ = exact_values(model, rows, y)
     assert abs(model.certificate_.verify(rows, y).objective - primal) <= 0.1 * TOL * primal
 
@@ -121,7 +116,7 @@ def test_a_fit_reports_no_better_bound_than_its_proof_where_norms_are_rounding(s
     rows = rng.standard_normal((16, 1))
     y = np.abs(rows[:, 0]) + 0.1 * rng.standard_normal(16) - 1e12
     options = {"subsample": 40, "penalty": "l1", "fit_intercept": False, "bias": False, "random_state": 0}
-    c = CrossProductLassoRegressor(beta=1.7e-3, **options).fit(rows, y).certificate_
+    c = nn.CrossProductLassoRegressor(beta=1.7e-3, **options).fit(rows, y).certificate_
     assert c.lower_bound <= c.verify(rows, y, exact=True).lower_bound + 1e-12 * c.objective
 
 
@@ -131,7 +126,7 @@ def test_objectives_of_rounding_size_are_exact(offset):
     for seed in range(2):
         rng = np.random.default_rng(seed)
         rows, z = rng.standard_normal((6, 2)), rng.standard_normal(6)
-        model = GatedReLURegressor(30, beta=1.0, bias="free", random_state=0).fit(rows, z + offset)
+        model = nn.GatedReLURegressor(30, beta=1.0, bias="free", random_state=0).fit(rows, z + offset)
         primal, _ = exact_values(model, rows, z + offset)
         again = model.certificate_.verify(rows, z + offset)
         assert abs(model.certificate_.objective - primal) <= TOL * primal
@@ -175,7 +170,7 @@ def test_no_bound_is_above_its_dual_point_on_rows_far_from_the_origin(seed, pena
     X = rng.standard_normal((n, d)) + away * rng.standard_normal(d)
     y, beta = rng.standard_normal(n), 10.0 ** rng.uniform(-5, -1)
     options = {"bias": bias, "fit_intercept": intercept, "penalty": penalty, "solver": solver}
-    model = GatedReLURegressor(n_gates=8, beta=beta, random_state=0, max_time=3.0, **options).fit(X, y)
+    model = nn.GatedReLURegressor(n_gates=8, beta=beta, random_state=0, max_time=3.0, **options).fit(X, y)
     for proof in (model.certificate_, model.certificate_.verify(X, y)):
         value, unit = dual_value(proof, X, y)
         assert proof.lower_bound <= value + 1e-12 * unit
@@ -185,7 +180,7 @@ def test_no_bound_is_above_its_dual_point_on_rows_far_from_the_origin(seed, pena
 def test_a_dual_point_of_another_problem_bounds_nothing_that_has_free_biases(bias):
     """The sums over gates were projected for ``bias=True`` alone: with "free" a bound above the optimum passed."""
     settings = GATES | {"beta": 0.1, "tol": 1e-8}
-    free, without = (GatedReLURegressor(bias=kind, **settings).fit(X, Z + 2).certificate_ for kind in (bias, False))
+    free, without = (nn.GatedReLURegressor(bias=kind, **settings).fit(X, Z + 2).certificate_ for kind in (bias, False))
     assert without.lower_bound > 1.2 * free.objective
     between = replace(free, dual_point=(free.dual_point + without.dual_point) / 2)
     assert between.verify(X, Z + 2).lower_bound <= free.objective

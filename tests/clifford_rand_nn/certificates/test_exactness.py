@@ -7,19 +7,12 @@ import pytest
 from scipy.optimize import check_grad, linprog, minimize
 from sklearn.exceptions import ConvergenceWarning
 
+import clifford_rand_nn as nn
 from clifford_rand import ArgumentError
-from clifford_rand_nn import (
-    CrossProductLassoRegressor,
-    GatedReLURegressor,
-    bracket_factor,
-    cross_product_dictionary,
-    enumerate_patterns,
-)
 from clifford_rand_nn.networks import balanced_network
 from clifford_rand_nn.pricing.base import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.problems.gated import GatedReLUProblem
-from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.fista import Fista
@@ -32,7 +25,7 @@ KINDS = ["random", "repeated", "flat", "integer", "wide"]
 
 
 def lasso_optimum(X, y, norm, family="mixed", bias=False, beta=BETA):
-    pricer = BlockPricer(X, cross_product_dictionary(X, norm, bias=bias, family=family))
+    pricer = BlockPricer(X, nn.cross_product_dictionary(X, norm, bias=bias, family=family))
     return WorkingSet(tol=1e-9).solve(X, y, beta, pricer, fit_intercept=bias)
 
 
@@ -56,9 +49,10 @@ def test_one_lasso_is_the_network_for_p_1(kind, loss, bias):
         n = len(X)
         y = rng.permutation(np.where(np.arange(n) % 2, -1.0, 1.0)) if loss == "logistic" else rng.standard_normal(n)
         options = {"loss": loss, "fit_intercept": bias}
-        pricer = BlockPricer(X, cross_product_dictionary(X, "l1", bias=bias))
+        pricer = BlockPricer(X, nn.cross_product_dictionary(X, "l1", bias=bias))
         lasso = WorkingSet(tol=1e-9).solve(X, y, BETA, pricer, **options)
-        program = ConvexReLUProblem(X, y, enumerate_patterns(X, bias), BETA, penalty="group_l1", bias=bias, **options)
+        patterns = nn.enumerate_patterns(X, bias)
+        program = ConvexReLUProblem(X, y, patterns, BETA, penalty="group_l1", bias=bias, **options)
         assert lasso.objective == pytest.approx(ConeInteriorPoint(tol=1e-9).solve(program).objective, rel=1e-7)
         network = balanced_network(lasso.coefficients, 1)
         f = network.predict(X)[:, None]
@@ -104,7 +98,7 @@ def test_column_generation_is_the_program_for_p_2(kind):
     for d, bias in ((2, True), (3, False), (2, False)):
         X = rows(kind, d, rng)
         y = rng.standard_normal(len(X))
-        patterns = enumerate_patterns(X, bias)
+        patterns = nn.enumerate_patterns(X, bias)
         columns = WorkingSet(tol=1e-9).solve(X, y, BETA, ConePricer(X, patterns, 2, bias), fit_intercept=bias)
         program = ConvexReLUProblem(X, y, patterns, BETA, bias=bias, fit_intercept=bias)
         assert columns.objective == pytest.approx(ConeInteriorPoint(tol=1e-9).solve(program).objective, rel=1e-7)
@@ -115,9 +109,9 @@ def test_the_bracket_and_the_order_of_the_programs():
     """L2(β/Γ) ≤ NC(β) ≤ L2(β) ≤ NC(Γβ) ≤ Γ NC(β); gated ≤ ReLU ≤ decomposed gated."""
     rng = np.random.default_rng(20)
     X, y = rng.standard_normal((6, 3)), rng.standard_normal(6)
-    factor = bracket_factor(X)
+    factor = nn.bracket_factor(X)
     assert factor > 1.1
-    patterns = enumerate_patterns(X, bias=False)
+    patterns = nn.enumerate_patterns(X, bias=False)
 
     def network(beta):
         return WorkingSet(tol=1e-9).solve(X, y, beta, ConePricer(X, patterns, 2, False), fit_intercept=False).objective
@@ -146,23 +140,11 @@ def test_rows_alone_are_not_exact_for_p_1():
     assert max(excess) > 0.01
 
 
-def test_the_papers_scale():
-    """Σ r² + β_p ||z||_1 = 2n F with β = β_p / (2n), by the formula itself."""
-    rng = np.random.default_rng(1)
-    X, y = rng.standard_normal((10, 2)), rng.standard_normal(10)
-    K = cross_product_dictionary(X, "l2").matrix()
-    problem = LassoProblem(K, y, 0.2 / 20)
-    columns, z, t = WorkingSet(tol=1e-10).solve_columns(problem).coefficients
-    r = K[:, columns] @ z[:, 0] + t[0] - y
-    paper = r @ r + 0.2 * np.abs(z).sum()
-    assert paper == pytest.approx(20 * problem.objective(WorkingSet(tol=1e-10).solve_columns(problem).coefficients))
-
-
 def test_far_from_the_origin_a_certificate_has_the_objective_of_its_network():
     """And not that of columns that are exactly zero on the planes' own rows, as no plane in double precision is."""
     rng = np.random.default_rng(0)
     X = 2e7 * rng.standard_normal(3) + rng.standard_normal((8, 3))
-    y, model = rng.standard_normal(8), CrossProductLassoRegressor(beta=1e-6, penalty="l2", bias=False)
+    y, model = rng.standard_normal(8), nn.CrossProductLassoRegressor(beta=1e-6, penalty="l2", bias=False)
     with pytest.warns(ConvergenceWarning, match="rounded to double precision, .* subtract the means"):
         model.fit(X, y)
     again = model.certificate_.verify(X, y)
@@ -174,7 +156,7 @@ def test_a_fit_that_is_exact_to_rounding_is_no_warning():
     X, y = np.repeat([[1, 3], [2, 1], [3, 3], [4, 1]], 4, axis=0), np.tile(np.repeat([1.0, 2.0], 4), 2)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        model = GatedReLURegressor(n_gates=8, beta=0.01, bias=True, penalty="ridge", random_state=0).fit(X, y)
+        model = nn.GatedReLURegressor(n_gates=8, beta=0.01, bias=True, penalty="ridge", random_state=0).fit(X, y)
     assert model.certificate_.objective < 1e-30
 
 
@@ -186,7 +168,7 @@ def test_on_columns_of_mixed_sizes_a_certificate_has_the_objective_of_its_coeffi
     X = (rng.normal(size=(23, 5)) + rng.normal(size=5) * 1e7) * [1.0, 1e-4, 1e6, 1e5, 1e2]
     y = rng.normal(size=23)
     options = {"beta": 1e-5, "loss": loss, "penalty": penalty, "bias": False, "n_gates": 2, "random_state": 0}
-    model = GatedReLURegressor(**options, solver="gram", max_iter=20)
+    model = nn.GatedReLURegressor(**options, solver="gram", max_iter=20)
     with pytest.warns(ConvergenceWarning):
         proof = model.fit(X, y).certificate_
     assert proof.objective == pytest.approx(proof.verify(X, y).objective, rel=1e-12)
@@ -202,26 +184,26 @@ def test_the_factor_in_the_plane_is_that_of_the_widest_chamber():
         X = rng.standard_normal((n, 2))
         lines = np.sort(np.mod(np.arctan2(X[:, 1], X[:, 0]), np.pi))
         widest = np.diff(np.append(lines, lines[0] + np.pi)).max()
-        assert bracket_factor(X) == pytest.approx(1 / np.cos(widest / 2), rel=1e-9)
+        assert nn.bracket_factor(X) == pytest.approx(1 / np.cos(widest / 2), rel=1e-9)
 
 
 def test_the_factor_of_orthants_one_dimension_and_repeated_rows():
     """The rays of an orthant are the axes: the shortest convex combination has length 1/sqrt(d)."""
     for d in (2, 3, 4):
-        assert bracket_factor(np.eye(d)) == pytest.approx(np.sqrt(d))
-    assert bracket_factor(np.array([[2.0], [-1.0]])) == 1.0
+        assert nn.bracket_factor(np.eye(d)) == pytest.approx(np.sqrt(d))
+    assert nn.bracket_factor(np.array([[2.0], [-1.0]])) == 1.0
     X = np.random.default_rng(2).standard_normal((4, 3))
-    assert bracket_factor(np.vstack([X, X, 0 * X[:1], -2 * X])) == pytest.approx(bracket_factor(X))
+    assert nn.bracket_factor(np.vstack([X, X, 0 * X[:1], -2 * X])) == pytest.approx(nn.bracket_factor(X))
     with pytest.raises(ArgumentError, match=r"an \(n, d\) array of rank d"):
-        bracket_factor(np.ones((5, 2)))
+        nn.bracket_factor(np.ones((5, 2)))
 
 
 def test_every_direction_is_a_sum_of_rays_of_weight_at_most_the_factor():
     """The inequality behind the bracket, by a linear program over all cross products in the closed chamber."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((6, 3))
-    factor = bracket_factor(X)
-    rays = cross_product_dictionary(X, "l2", bias=False).neurons().directions
+    factor = nn.bracket_factor(X)
+    rays = nn.cross_product_dictionary(X, "l2", bias=False).neurons().directions
     worst = 0.0
     for u in rng.standard_normal((60, 3)):
         u /= np.linalg.norm(u)
@@ -229,4 +211,4 @@ def test_every_direction_is_a_sum_of_rays_of_weight_at_most_the_factor():
         inside = rays[:, (side[:, None] * (X @ rays) >= -1e-9).all(axis=0)]
         worst = max(worst, linprog(np.ones(inside.shape[1]), A_eq=inside, b_eq=u).fun)
     assert 1 < worst <= factor * (1 + 1e-9)
-    assert enumerate_patterns(X, bias=False).shape[1] == 32
+    assert nn.enumerate_patterns(X, bias=False).shape[1] == 32

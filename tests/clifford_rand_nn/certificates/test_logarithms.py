@@ -1,6 +1,5 @@
 """Bounds of logarithms and exponentials, against mpmath, and proofs of the losses that are made of them."""
 
-import json
 import math
 import random
 from fractions import Fraction
@@ -12,8 +11,9 @@ import pytest
 
 import clifford_rand_nn as nn
 from clifford_rand_nn.problems.duality import zero_sums
-from clifford_rand_nn.proof_checker.check import InvalidProofError, check
+from clifford_rand_nn.proof_checker.check import InvalidProofError
 from clifford_rand_nn.proof_checker.logarithms import exp_above, gain_below, log_above, loss_above
+from support.proof_problems import confirmed
 
 WIDTH = Fraction(1, 2**90)  # relative
 NOTHING = Fraction(1, 2**4000)  # exp(-t) beyond t = 4096
@@ -144,28 +144,19 @@ REGRESSORS = {
 }
 
 
-def check_proof(model, X, y, weights, path):
-    certificate = model.fit(X, y, sample_weight=weights).certificate_
-    certificate.export(path / "proof.json", X, y)
-    verdict = check(json.loads((path / "proof.json").read_text()))
-    assert float(verdict.objective) == pytest.approx(certificate.objective, rel=1e-12)
-    assert 0 < verdict.bound <= verdict.objective
-    assert float(verdict.gap) <= certificate.relative_gap + 1e-10
-
-
 @pytest.mark.parametrize(("classes", "weighted"), [(2, False), (3, True)])
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_proofs_of_classifiers(name, classes, weighted, tmp_path):
+def test_proofs_of_classifiers(name, classes, weighted):
     X, y = rows(16 if name == "lasso" else 40)
     labels = np.digitize(X[:, 0] if name == "separable" else y, np.quantile(y, [0.4, 0.8])[: classes - 1])
-    check_proof(CLASSIFIERS[name], X, labels, np.linspace(0, 2, len(X)) if weighted else None, tmp_path)
+    confirmed(CLASSIFIERS[name], X, labels, np.linspace(0, 2, len(X)) if weighted else None)
 
 
 @pytest.mark.parametrize("delta", [0.2, 1e-6, 1e6])
 @pytest.mark.parametrize("name", REGRESSORS)
-def test_proofs_of_regressors(name, delta, tmp_path):
+def test_proofs_of_regressors(name, delta):
     X, y = rows(16)
-    check_proof(REGRESSORS[name](delta), X, np.column_stack([y, y**2]), np.linspace(0, 2, len(X)), tmp_path)
+    confirmed(REGRESSORS[name](delta), X, np.column_stack([y, y**2]), np.linspace(0, 2, len(X)))
 
 
 @pytest.mark.parametrize("loss", ["huber", "log_cosh"])

@@ -7,81 +7,52 @@ import pytest
 from clifford_rand_nn.proof_checker.check import InvalidProofError, evaluate
 from support import proof_problems
 
-BELOW = "a function of a row is below its activation"
+
+def edited(adds, change):
+    """Change the integers p, q, c of the first row of a bound that adds, whose square has a factor above 0, or not."""
+
+    def edit(proof):
+        rows = proof["family"]["bounds"][0]["functions"]["numerators"]
+        row = next(row for row in rows if (int(row[1]) > 0) == adds)
+        row[:] = map(str, change(*map(int, row)))
+
+    return edit
 
 
-def refused(proof, words):
+def scaled(key, numerator, denominator):
+    """Scale a number of all bounds, or the square of the ball."""
+
+    def edit(proof):
+        for place in [proof["family"]] if key == "square" else proof["family"]["bounds"]:
+            place[key] = [str(k * int(part)) for k, part in zip((numerator, denominator), place[key], strict=True)]
+
+    return edit
+
+
+BELOW, PLAIN = "a function of a row is below its activation", "moments, l2"
+CASES = [
+    # without its last percent the square or the constant lets the activation pass
+    (PLAIN, edited(True, lambda p, q, c: (p, q * 99 // 100, c)), BELOW),
+    (PLAIN, edited(True, lambda p, q, c: (p, q, c * 99 // 100)), BELOW),
+    # with q <= 0 the constant is 0, and the function between 0 and the activation at the ends of the ball
+    (PLAIN, edited(False, lambda p, q, c: (p, q, -1)), BELOW),
+    (PLAIN, edited(False, lambda p, q, c: (-p, q, c)), BELOW),
+    (PLAIN, edited(False, lambda p, q, c: (2 * p - 1, q, c)), BELOW),
+    (PLAIN, edited(False, lambda p, q, c: (p, 100 * p - 1, c)), BELOW),
+    *(
+        (name, scaled("value", 98, 100), "a quadratic function exceeds its bound")
+        for name in (PLAIN, "moments, l2, free", "moments, l1, no bias", "moments, softmax")
+    ),
+    (PLAIN, scaled("level", -1, 1), "a multiplier or a bound is negative"),
+    *((name, scaled("value", 101, 100), "a neuron exceeds the dual norm") for name in (PLAIN, "moments, softmax")),
+    ("moments, l2, free", scaled("square", 999, 1000), "a row is further from the center"),
+    ("moments, softmax", lambda proof: proof["family"]["bounds"].pop(), "not one bound for each output and sign"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "words"), CASES)
+def test_an_inequality_that_does_not_hold_is_refused(name, change, words):
+    proof = proof_problems.proof(name)
+    change(proof)
     with pytest.raises(InvalidProofError, match=re.escape(words)):
         evaluate(proof)
-
-
-def scaled(pair, numerator, denominator):
-    return [str(numerator * int(pair[0])), str(denominator * int(pair[1]))]
-
-
-def functions(proof, k=0):
-    """Return the functions of the rows of a bound, integers (p, q, c) as strings."""
-    return proof["family"]["bounds"][k]["functions"]["numerators"]
-
-
-def row_of(proof, positive):
-    """Return the first bound's first row whose square has a factor above 0, or not."""
-    return next(row for row in functions(proof) if (int(row[1]) > 0) == positive)
-
-
-@pytest.mark.parametrize("entry", [1, 2])
-def test_a_function_above_0_for_no_long_row(entry):
-    """Of rows that add: without its last percent the square or the constant lets the activation pass."""
-    proof = proof_problems.proof("moments, l2")
-    row = row_of(proof, True)
-    row[entry] = str(int(row[entry]) * 99 // 100)
-    refused(proof, BELOW)
-
-
-@pytest.mark.parametrize("change", [
-    lambda row: [row[0], row[1], -1],
-    lambda row: [-row[0], row[1], row[2]],
-    lambda row: [2 * row[0] - 1, row[1], row[2]],
-    lambda row: [row[0], 100 * row[0] - 1, row[2]],
-])  # fmt: skip
-def test_a_function_of_a_row_that_takes_away(change):
-    """With q <= 0 its constant is 0, and it is between 0 and the activation at the ends of the ball."""
-    proof = proof_problems.proof("moments, l2")
-    row = row_of(proof, False)
-    row[:] = map(str, change([int(text) for text in row]))
-    refused(proof, BELOW)
-
-
-@pytest.mark.parametrize("name", ["moments, l2", "moments, l2, free", "moments, l1, no bias", "moments, softmax"])
-def test_a_bound_below_the_maximum_of_its_quadratic_function(name):
-    proof = proof_problems.proof(name)
-    for bound in proof["family"]["bounds"]:
-        bound["value"] = scaled(bound["value"], 98, 100)
-    refused(proof, "a quadratic function exceeds its bound")
-
-
-def test_a_multiplier_below_0():
-    proof = proof_problems.proof("moments, l2")
-    bound = proof["family"]["bounds"][0]
-    bound["level"] = scaled(bound["level"], -1, 1)
-    refused(proof, "a multiplier or a bound is negative")
-
-
-@pytest.mark.parametrize("name", ["moments, l2", "moments, softmax"])
-def test_bounds_above_the_dual_norm(name):
-    proof = proof_problems.proof(name)
-    for bound in proof["family"]["bounds"]:
-        bound["value"] = scaled(bound["value"], 101, 100)
-    refused(proof, "a neuron exceeds the dual norm")
-
-
-def test_rows_beyond_the_ball():
-    proof = proof_problems.proof("moments, l2, free")
-    proof["family"]["square"] = scaled(proof["family"]["square"], 999, 1000)
-    refused(proof, "a row is further from the center")
-
-
-def test_a_bound_for_each_output_and_sign():
-    proof = proof_problems.proof("moments, softmax")
-    proof["family"]["bounds"].pop()
-    refused(proof, "there is not one bound for each output and sign")

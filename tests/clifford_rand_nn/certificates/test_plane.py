@@ -1,15 +1,14 @@
 """Exact sweep over all neurons on rows with one or two columns."""
 
-import json
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import clifford_rand_nn as nn
-from clifford_rand_nn.certificates.dual_points import over_common_denominator
 from clifford_rand_nn.proof_checker import plane
-from clifford_rand_nn.proof_checker.check import InvalidProofError, Problem, Table, check
+from clifford_rand_nn.proof_checker.check import InvalidProofError, Problem
+from support.proof_problems import check_without_room, confirmed, integers
 
 ONE = Fraction(1)
 
@@ -17,11 +16,6 @@ ONE = Fraction(1)
 @pytest.fixture
 def rng():
     return np.random.default_rng(5)
-
-
-def integers(values):
-    numerators, denominator = over_common_denominator(values)
-    return Table(denominator, numerators)
 
 
 def problem(X, theta, p, bias, radius):
@@ -118,58 +112,22 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("d", [1, 2])
 @pytest.mark.parametrize("outputs", [1, 2])
-def test_the_proof_of_all_neurons_confirms_the_certificate(name, d, outputs, rng, tmp_path):
+def test_the_proof_of_all_neurons_confirms_the_certificate(name, d, outputs, rng):
     X = rng.normal(size=(25, d))
     y = np.abs(X[:, :1]) + 0.3 * rng.normal(size=(25, outputs))
-    stated = MODELS[name].fit(X, y[:, 0] if outputs == 1 else y).certificate_
-    stated.export(tmp_path / "proof.json", X, y)
-    proof = json.loads((tmp_path / "proof.json").read_text())
-    verdict = check(proof)
+    _, proof, verdict = confirmed(MODELS[name], X, y[:, 0] if outputs == 1 else y)
     assert proof["family"] == {"kind": "plane"}
     assert verdict.family.startswith("all networks of any width")
-    assert verdict.objective == pytest.approx(stated.objective, rel=1e-12)
-    assert verdict.gap <= stated.relative_gap + 1e-10
-    # a dual point on its constraint has no room
-    proof["dual"]["numerators"] = [[str(int(t) * 1_000_001) for t in row] for row in proof["dual"]["numerators"]]
-    proof["dual"]["denominator"] = str(int(proof["dual"]["denominator"]) * 1_000_000)
-    with pytest.raises(InvalidProofError, match=r"exceeds the dual norm|larger than delta"):
-        check(proof)
-
-
-def test_a_classifier_with_a_penalized_bias(rng, tmp_path):
-    X = rng.normal(size=(30, 1))
-    y = np.where(np.abs(X[:, 0]) + 0.2 * rng.normal(size=30) > 0.7, "b", "a")
-    model = nn.ConvexReLUClassifier(gates="exhaustive", loss="squared_hinge", beta=1e-2).fit(X, y)
-    exact = model.certificate_.export(tmp_path / "proof.json", X, y)
-    verdict = check(json.loads((tmp_path / "proof.json").read_text()))
-    assert verdict.gap <= exact.relative_gap <= model.certificate_.relative_gap + 1e-10
-
-
-def test_a_certificate_over_all_neurons_of_a_subsample_is_exact(rng):
-    X = rng.normal(size=(20, 2))
-    y = np.abs(X[:, 0])
-    model = nn.ConvexReLURegressor(n_gates=6, bias="free", beta=1e-2, random_state=0).fit(X, y)
-    everything = model.certificate_.over_all_neurons(X, y)
-    exact = everything.verify(X, y, exact=True)
-    assert exact.relative_gap <= everything.relative_gap + 1e-10
-    assert exact.scope == everything.scope
+    check_without_room(proof, r"exceeds the dual norm|larger than delta")
 
 
 @pytest.mark.parametrize("change", ["l2 in three dimensions", "free bias without intercept"])
 def test_what_no_sweep_covers_is_refused(change, rng):
     X, theta = rng.normal(size=(5, 3 if "three" in change else 2)), rng.normal(size=(5, 1))
     stated = problem(X, theta, 2, "free", 1e3)._replace(intercept="three" in change)
-    with pytest.raises(
-        InvalidProofError, match="the rows have more than two columns" if "three" in change else "need a free intercept"
-    ):
+    message = "the rows have more than two columns" if "three" in change else "need a free intercept"
+    with pytest.raises(InvalidProofError, match=message):
         plane.family(stated, {})
-
-
-def test_a_sweep_beyond_the_limit_is_refused_before_it_begins(rng, tmp_path):
-    X = rng.normal(size=(40, 2))
-    certificate = MODELS["lasso-free"].fit(X, X[:, 0] ** 2).certificate_
-    with pytest.raises(ValueError, match="3,360 sectors of directions of 40 rows"):
-        certificate.export(tmp_path / "proof.json", X, X[:, 0] ** 2, max_operations=10_000)
 
 
 @pytest.mark.filterwarnings("ignore:.*by rounding")
