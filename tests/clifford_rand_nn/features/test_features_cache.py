@@ -118,24 +118,31 @@ def _changed(cache, statement, *values):
 
 
 @pytest.mark.parametrize(
-    ("statement", "values"),
+    "statements",
     [
-        ("UPDATE vectors SET vector = ?", (vectors_of([3]).tobytes(),)),  # of the right length
-        ("UPDATE vectors SET vector = 'text'", ()),
-        ("UPDATE vectors SET vector = x'00'", ()),
-        ("UPDATE vectors SET sum = 'text'", ()),
-        ("UPDATE about SET value = 'five' WHERE name = 'dim'", ()),
-        ("UPDATE about SET value = 1000000000000 WHERE name = 'dim'", ()),
-        ("UPDATE about SET value = 'other' WHERE name = 'key'", ()),
-        ("DROP TABLE about", ()),
-        ("ALTER TABLE vectors RENAME COLUMN sum TO summe", ()),
-        ("PRAGMA user_version = 1", ()),
+        f"UPDATE vectors SET vector = x'{vectors_of([3]).tobytes().hex()}'",  # of the right length
+        "UPDATE vectors SET vector = 'text'",
+        "UPDATE vectors SET vector = x'00'",
+        "UPDATE vectors SET sum = 'text'",
+        "UPDATE about SET value = 'five' WHERE name = 'dim'",
+        "UPDATE about SET value = 1000000000000 WHERE name = 'dim'",
+        "UPDATE about SET value = 'other' WHERE name = 'key'",
+        "DROP TABLE about",
+        "ALTER TABLE vectors RENAME COLUMN sum TO summe",
+        "PRAGMA user_version = 1",
+        f"DROP TABLE vectors; CREATE VIEW vectors AS {ENDLESS}",
+        f"DROP TABLE about; CREATE VIEW about AS {ENDLESS}",
+        f"CREATE TRIGGER t BEFORE INSERT ON vectors BEGIN SELECT * FROM ({ENDLESS}); END",
+        "CREATE TABLE other (x)",
+        "ALTER TABLE vectors ADD COLUMN more BLOB AS (hash || vector)",
+        "CREATE INDEX i ON vectors (vector)",
     ],
 )
-def test_no_vector_comes_back_wrong(tmp_path, statement, values):
+def test_no_vector_comes_back_wrong_and_nothing_of_another_schema_runs(tmp_path, statements):
     cache = FeatureCache(tmp_path, "key")
     cache.put(HASHES[:2], vectors_of([0, 1]))
-    _changed(cache, statement, *values)
+    with closing(sqlite3.connect(cache.path)) as file:
+        file.executescript(statements)
     with pytest.raises(ArgumentError, match=DAMAGED):
         FeatureCache(tmp_path, "key").get(HASHES[:2])
 
@@ -210,25 +217,6 @@ def test_processes_write_to_one_cache_at_once(tmp_path):
     assert len(cache) == 1100
     rows = cache.get([content_hash(f"text {i}") for i in range(1100)])
     np.testing.assert_array_equal(rows[:, 0], np.arange(1100) + 1)
-
-
-@pytest.mark.parametrize(
-    "statements",
-    [
-        f"DROP TABLE vectors; CREATE VIEW vectors AS {ENDLESS}",
-        f"DROP TABLE about; CREATE VIEW about AS {ENDLESS}",
-        f"CREATE TRIGGER t BEFORE INSERT ON vectors BEGIN SELECT * FROM ({ENDLESS}); END",
-        "CREATE TABLE other (x)",
-        "ALTER TABLE vectors ADD COLUMN more BLOB AS (hash || vector)",
-        "CREATE INDEX i ON vectors (vector)",
-    ],
-)
-def test_a_file_with_another_schema_is_refused(tmp_path, statements):
-    cache = FeatureCache(tmp_path, "key")
-    with closing(sqlite3.connect(cache.path)) as file:
-        file.executescript(statements)
-    with pytest.raises(ArgumentError, match=r"this cache is damaged \(it holds .*, which this class never writes\)"):
-        FeatureCache(tmp_path, "key")
 
 
 def test_ctrl_c_ends_a_long_query(tmp_path, monkeypatch):

@@ -77,9 +77,8 @@ def test_models_that_are_none(tmp_path, monkeypatch):
     with pytest.raises(ArgumentError, match="'max_tokens' parameter of SentenceTransformerEncoder must be an integer"):
         SentenceTransformerEncoder("all-MiniLM-L6-v2", max_tokens=0)
     monkeypatch.setattr(optional, "available", lambda module: module != "sentence_transformers")
-    with pytest.raises(
-        MissingDependencyError, match=r'model needs sentence_transformers: pip install "sentence-transformers>='
-    ):
+    message = r'model needs sentence_transformers: pip install "sentence-transformers>='
+    with pytest.raises(MissingDependencyError, match=message):
         SentenceTransformerEncoder("all-MiniLM-L6-v2")(["a"])
 
 
