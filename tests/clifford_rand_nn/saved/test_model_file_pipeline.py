@@ -29,15 +29,8 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+import clifford_rand_nn as nn
 from clifford_rand.errors import ArgumentError, MissingDependencyError
-from clifford_rand_nn import (
-    BetaCV,
-    ConvexNetworkClassifier,
-    ConvexNetworkRegressor,
-    GatedReLUClassifier,
-    load_model,
-    save_model,
-)
 from clifford_rand_nn.tables.model import table_model
 from support.damage import damaged_bytes, damaged_members
 from support.model_files import contents, write
@@ -49,16 +42,16 @@ SIDE = np.array(["no", "yes"])[(X[:, 0] * X[:, 1] > 0).astype(int)]
 
 
 def _gated(**options):
-    return GatedReLUClassifier(n_gates=4, bias=True, random_state=0, tol=1e-2, **({"beta": 1e-2} | options))
+    return nn.GatedReLUClassifier(n_gates=4, bias=True, random_state=0, tol=1e-2, **({"beta": 1e-2} | options))
 
 
 def _stored(model, path):
-    save_model(model, path)
-    return load_model(path)
+    nn.save_model(model, path)
+    return nn.load_model(path)
 
 
 def _is_written_again(path, model):
-    save_model(model, path.parent / "again.npz")
+    nn.save_model(model, path.parent / "again.npz")
     old, new = (contents(file)[0] for file in (path, path.parent / "again.npz"))
     assert old.keys() == new.keys()
     for name in old.keys() - {"meta"}:
@@ -68,16 +61,15 @@ def _is_written_again(path, model):
 @pytest.fixture(scope="module")
 def scaled(tmp_path_factory):
     path = tmp_path_factory.mktemp("file") / "m.npz"
-    model = make_pipeline(StandardScaler(), PCA(3, random_state=0), ConvexNetworkClassifier(max_metric_iter=0)).fit(
-        X, SIDE
-    )
-    save_model(model, path)
+    network = nn.ConvexNetworkClassifier(max_metric_iter=0)
+    model = make_pipeline(StandardScaler(), PCA(3, random_state=0), network).fit(X, SIDE)
+    nn.save_model(model, path)
     return model, path
 
 
 def test_a_pipeline_comes_back_bit_for_bit(scaled):
     model, path = scaled
-    back = load_model(path)
+    back = nn.load_model(path)
     assert type(back) is Pipeline
     assert [name for name, _ in back.steps] == [name for name, _ in model.steps]
     for method in ("predict", "predict_proba", "decision_function"):
@@ -99,9 +91,8 @@ def _frame():
 def _columns():
     numbers = make_pipeline(SimpleImputer(), StandardScaler())
     words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    return ColumnTransformer(
-        [("numbers", numbers, make_column_selector(dtype_include="number")), ("words", words, ["color"])]
-    ).set_output(transform="pandas")
+    parts = [("numbers", numbers, make_column_selector(dtype_include="number")), ("words", words, ["color"])]
+    return ColumnTransformer(parts).set_output(transform="pandas")
 
 
 FRONTS = {
@@ -127,9 +118,8 @@ def test_steps_of_scikit_learn_come_back(tmp_path, front):
     model = Pipeline([("front", make()), ("model", _gated())]).fit(rows, SIDE)
     back = _stored(model, tmp_path / "m.npz")
     np.testing.assert_array_equal(back.decision_function(rows), model.decision_function(rows))
-    assert getattr(back[-1], "feature_names_in_", np.array([])).tolist() == (
-        getattr(model[-1], "feature_names_in_", np.array([])).tolist()
-    )
+    mine, others = (list(getattr(one[-1], "feature_names_in_", [])) for one in (back, model))
+    assert mine == others
     again = back.fit(rows, SIDE)  # scikit-learn clones and fits it as any other
     np.testing.assert_array_equal(again.decision_function(rows), model.decision_function(rows))
 
@@ -137,14 +127,14 @@ def test_steps_of_scikit_learn_come_back(tmp_path, front):
 @pytest.mark.slow
 def test_a_search_may_be_the_last_step_or_over_a_pipeline(tmp_path):
     def search(estimator):
-        return BetaCV(estimator, betas=[0.1, 0.01], cv=2)
+        return nn.BetaCV(estimator, betas=[0.1, 0.01], cv=2)
 
     inner = make_pipeline(StandardScaler(), PCA(2), _gated(beta=0.1))
     last = make_pipeline(StandardScaler(), search(_gated(beta=0.1)))
     for model in (last, search(inner), make_pipeline(StandardScaler(), search(clone(inner)))):
         back = _stored(model.fit(X, SIDE), tmp_path / "m.npz")
         np.testing.assert_array_equal(back.decision_function(NEW), model.decision_function(NEW))
-        read, fitted = (one if isinstance(one, BetaCV) else one[-1] for one in (back, model))
+        read, fitted = (one if isinstance(one, nn.BetaCV) else one[-1] for one in (back, model))
         np.testing.assert_array_equal(read.scores_, fitted.scores_)
         assert read.n_features_in_ == 4
         if model is not last:
@@ -168,7 +158,7 @@ def _customers():
 def table(tmp_path_factory):
     path = tmp_path_factory.mktemp("table") / "m.npz"
     model = table_model(_customers(), "buys", estimator=_gated())
-    save_model(model, path)
+    nn.save_model(model, path)
     return model, path
 
 
@@ -176,7 +166,7 @@ def table(tmp_path_factory):
 def test_a_table_model_comes_back_without_skops(table, monkeypatch):
     monkeypatch.setattr("clifford_rand.errors.available", lambda module: module != "skops")
     model, path = table
-    back, frame = load_model(path), _customers().drop(columns="buys")
+    back, frame = nn.load_model(path), _customers().drop(columns="buys")
     new = frame.iloc[::-1].assign(city="Trondheim", age=np.nan)
     for rows in (frame, new):
         np.testing.assert_array_equal(back.decision_function(rows), model.decision_function(rows))
@@ -202,7 +192,7 @@ TABLE_DAMAGE = {
 
 
 def _grid():
-    pipeline = make_pipeline(StandardScaler(), ConvexNetworkRegressor(max_metric_iter=0))
+    pipeline = make_pipeline(StandardScaler(), nn.ConvexNetworkRegressor(max_metric_iter=0))
     return GridSearchCV(pipeline, {"standardscaler__with_mean": [True, False]}, cv=2).fit(X, X[:, 0])
 
 
@@ -211,23 +201,17 @@ def _fitted(*steps):
 
 
 REFUSED = {
-    "not ours": (
-        lambda: make_pipeline(StandardScaler(), LogisticRegression()).fit(X, SIDE),
-        r"or a Pipeline that ends with one\. Got LogisticRegression",
-    ),
+    "not ours": (lambda: make_pipeline(LogisticRegression()).fit(X, SIDE), r"Pipeline that ends .*\. Got LogisticRegr"),
     "grid": (_grid, r"Got GridSearchCV instead\. Save its best_estimator_"),
     "function": (lambda: _fitted(FunctionTransformer(lambda rows: rows)), r"step 'functiontransformer'.*<lambda>"),
     "compiled": (lambda: _fitted(SplineTransformer()), r"step 'splinetransformer'.*Got scipy\..* joblib"),
     "trees": (lambda: _fitted(RandomTreesEmbedding(3, sparse_output=False)), r"Got sklearn\.tree\._tree\.Tree"),
     "unfitted": (
-        lambda: Pipeline([("scale", StandardScaler()), ("model", _gated().fit(X, SIDE))]),
-        r"step 'scale' is fitted\. Got This StandardScaler instance is not fitted",
+        lambda: make_pipeline(StandardScaler(), _gated().fit(X, SIDE)),
+        r"step 'standardscaler' is fitted\. Got This StandardScaler instance is not fitted",
     ),
     "last unfitted": (lambda: make_pipeline(StandardScaler().fit(X), _gated()), "must be fitted. Got a GatedReLU"),
-    "folder": (
-        lambda: _fitted(Pipeline([("scale", StandardScaler())], memory="cache")),
-        r"step 'pipeline' can be written.*memory='cache'",
-    ),
+    "folder": (lambda: _fitted(make_pipeline(PCA(2), memory="cache")), r"'pipeline' can be written.*memory='cache'"),
 }
 
 
@@ -236,7 +220,7 @@ def test_what_no_file_may_hold_is_refused_by_name(tmp_path, monkeypatch, what):
     monkeypatch.chdir(tmp_path)
     make, message = REFUSED[what]
     with pytest.raises(ArgumentError, match=message):
-        save_model(make(), tmp_path / "m.npz")
+        nn.save_model(make(), tmp_path / "m.npz")
     assert not (tmp_path / "m.npz").exists()
 
 
@@ -259,10 +243,8 @@ def _with_schema(path, out, change):
 
 
 def _call(function, *arguments):
-    text = [
-        {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": json.dumps(one)}
-        for one in arguments
-    ]
+    node = {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode"}
+    text = [node | {"content": json.dumps(one)} for one in arguments]
     content = {"__class__": "tuple", "__module__": "builtins", "__loader__": "TupleNode", "content": text}
     module, name = function.rsplit(".", 1)
     return {"__class__": name, "__module__": module, "__loader__": "ConstructorFromReduceNode", "content": content}
@@ -290,10 +272,9 @@ def test_crafted_steps_are_refused_by_name_and_never_run(scaled, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     path = _with_schema(scaled[1], tmp_path / "m.npz", FOREIGN[what])
     name = "(pathlib.Path.touch|os.system|subprocess.Popen|.*Tree|.*load_model)"
-    with pytest.raises(
-        ArgumentError, match=rf"m\.npz: the model file is refused: its step 'standardscaler' holds {name}"
-    ):
-        load_model(path)
+    message = rf"m\.npz: the model file is refused: its step 'standardscaler' holds {name}"
+    with pytest.raises(ArgumentError, match=message):
+        nn.load_model(path)
     assert [file.name for file in tmp_path.iterdir()] == ["m.npz"]
 
 
@@ -354,7 +335,7 @@ def test_damage_gives_the_one_error(scaled, table, tmp_path, part, fault):
         (TABLE_DAMAGE, None, DAMAGE)[part][fault](arrays, meta["pipeline"]["steps"][0]["encoder"] if not part else meta)
         write(path, arrays, meta)
     with pytest.raises(ArgumentError, match=r"m\.npz: the model file is damaged") as caught:
-        load_model(path)
+        nn.load_model(path)
     assert "\n" not in str(caught.value)
 
 
@@ -369,7 +350,7 @@ def test_damaged_steps_load_as_they_were_or_raise_the_one_error(scaled, tmp_path
         meta["pipeline"]["steps"][0]["sha256"] = hashlib.sha256(bad).hexdigest()
         write(tmp_path / "m.npz", arrays, meta)
         try:
-            load_model(tmp_path / "m.npz")
+            nn.load_model(tmp_path / "m.npz")
             loaded += 1
         except ArgumentError as error:
             told += "m.npz" in str(error) and "\n" not in str(error)
@@ -384,17 +365,17 @@ def test_a_file_of_another_scikit_learn_warns_as_scikit_learn_does(scaled, tmp_p
 
     path = _with_schema(scaled[1], tmp_path / "m.npz", older)
     with pytest.warns(InconsistentVersionWarning, match=r"StandardScaler from version 1\.0\.2"):
-        back = load_model(path)
+        back = nn.load_model(path)
     np.testing.assert_array_equal(back.predict(NEW), scaled[0].predict(NEW))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        load_model(scaled[1])
+        nn.load_model(scaled[1])
 
 
 def test_without_skops_it_is_said_what_to_install(scaled, tmp_path, monkeypatch):
     monkeypatch.setattr("clifford_rand.errors.available", lambda module: module != "skops")
-    for attempt in (lambda: save_model(scaled[0], tmp_path / "m.npz"), lambda: load_model(scaled[1])):
+    for attempt in (lambda: nn.save_model(scaled[0], tmp_path / "m.npz"), lambda: nn.load_model(scaled[1])):
         with pytest.raises(MissingDependencyError, match=r'needs skops\.io: pip install "skops>='):
             attempt()
-    save_model(scaled[0][-1], tmp_path / "m.npz")
-    assert "skops" not in sys.modules or load_model(tmp_path / "m.npz")
+    nn.save_model(scaled[0][-1], tmp_path / "m.npz")
+    assert "skops" not in sys.modules or nn.load_model(tmp_path / "m.npz")
