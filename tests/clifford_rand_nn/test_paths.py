@@ -5,34 +5,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from clifford_rand_nn import (
-    ConvexReLURegressor,
-    CrossProductLassoRegressor,
-    GatedReLURegressor,
-    cross_product_dictionary,
-    gated_path,
-    lasso_path,
-    relu_path,
-    sample_gates,
-)
+import clifford_rand_nn as nn
 from support.pairwise import pairwise
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1, 1, (30, 2))
 Y = np.abs(X[:, 0] - 0.2) + 0.5 * X[:, 1] + 0.1 * RNG.standard_normal(30)
-GATES = sample_gates(X, 8, random_state=1)
+GATES = nn.sample_gates(X, 8, random_state=1)
 
 PATHS = {
-    "exact": lambda **o: lasso_path(X, Y, **o),
-    "exact, l2": lambda **o: lasso_path(X, Y, penalty="l2", bias=False, **o),
-    "subsample": lambda **o: lasso_path(X, Y, subsample=40, random_state=0, **o),
-    "huber": lambda **o: lasso_path(X, Y, loss="huber", huber_delta=0.3, **o),
-    "logistic": lambda **o: relu_path(X, np.sign(Y), loss="logistic", **o),
-    "gates": lambda **o: relu_path(X, Y, GATES, **o),
-    "gates, l1": lambda **o: relu_path(X, Y, GATES, penalty="group_l1", **o),
-    "all": lambda **o: relu_path(X, Y, bias=False, **o),
-    "gated": lambda **o: gated_path(X, Y, GATES, bias=False, **o),
-    "gated, softmax": lambda **o: gated_path(
+    "exact": lambda **o: nn.lasso_path(X, Y, **o),
+    "exact, l2": lambda **o: nn.lasso_path(X, Y, penalty="l2", bias=False, **o),
+    "subsample": lambda **o: nn.lasso_path(X, Y, subsample=40, random_state=0, **o),
+    "huber": lambda **o: nn.lasso_path(X, Y, loss="huber", huber_delta=0.3, **o),
+    "logistic": lambda **o: nn.relu_path(X, np.sign(Y), loss="logistic", **o),
+    "gates": lambda **o: nn.relu_path(X, Y, GATES, **o),
+    "gates, l1": lambda **o: nn.relu_path(X, Y, GATES, penalty="group_l1", **o),
+    "all": lambda **o: nn.relu_path(X, Y, bias=False, **o),
+    "gated": lambda **o: nn.gated_path(X, Y, GATES, bias=False, **o),
+    "gated, softmax": lambda **o: nn.gated_path(
         X, np.eye(3)[np.digitize(Y, [0.2, 0.6])], GATES, bias=False, loss="softmax", **o
     ),
 }
@@ -62,37 +53,37 @@ def test_laws_of_the_optimal_value(name):
 
 
 def test_the_exact_path_between_and_at_its_breakpoints():
-    path = lasso_path(X, Y, n_betas=30, eps=0.01)
+    path = nn.lasso_path(X, Y, n_betas=30, eps=0.01)
     assert path.scope.startswith("global: all")
     assert path.breakpoints[0] == pytest.approx(path.beta_max)
     assert (np.diff(path.breakpoints) < 0).all()
     for i in (5, 17, 29):
-        model = CrossProductLassoRegressor(beta=path.betas[i], tol=1e-9, bias=True).fit(X, Y)
+        model = nn.CrossProductLassoRegressor(beta=path.betas[i], tol=1e-9, bias=True).fit(X, Y)
         assert path.objectives[i] == pytest.approx(model.result_.objective, rel=1e-8)
         np.testing.assert_allclose(path.predict(X)[i], model.predict(X), atol=1e-4)
 
 
 def test_beta_max_in_closed_form():
     """2 max |K'(y - mean)| in the paper's scale, which is 2n times ours."""
-    K = cross_product_dictionary(X, "l2").matrix()
+    K = nn.cross_product_dictionary(X, "l2").matrix()
     expected = 2 * np.abs(K.T @ (Y - Y.mean())).max()
-    assert 2 * len(X) * lasso_path(X, Y, penalty="l2", n_betas=1).beta_max == pytest.approx(expected, rel=1e-12)
+    assert 2 * len(X) * nn.lasso_path(X, Y, penalty="l2", n_betas=1).beta_max == pytest.approx(expected, rel=1e-12)
     D = GATES.activations(X)
-    gated = gated_path(X, Y, GATES, bias=False, fit_intercept=False, n_betas=1).beta_max
+    gated = nn.gated_path(X, Y, GATES, bias=False, fit_intercept=False, n_betas=1).beta_max
     assert gated == pytest.approx(np.linalg.norm((D * Y[:, None]).T @ X, axis=1).max() / len(X), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["gates", "gated"])
 def test_warm_starts_change_nothing(name):
     path = PATHS[name](n_betas=5, eps=0.02, tol=1e-8)
-    make = ConvexReLURegressor if name == "gates" else GatedReLURegressor
+    make = nn.ConvexReLURegressor if name == "gates" else nn.GatedReLURegressor
     for beta, value in zip(path.betas[1:], path.objectives[1:], strict=True):
         model = make(gates=GATES, beta=beta, bias=name == "gates", tol=1e-8).fit(X, Y)
         assert value == pytest.approx(model.result_.objective, rel=1e-7)
 
 
 def test_nothing_to_learn():
-    path = lasso_path(X, np.full(30, 1.5), n_betas=3)
+    path = nn.lasso_path(X, np.full(30, 1.5), n_betas=3)
     assert path.n_neurons.tolist() == [0, 0, 0]
     assert path.objectives.max() <= 1e-28
     assert "3 betas" in repr(path)
@@ -101,11 +92,13 @@ def test_nothing_to_learn():
 WHOLE = np.random.default_rng(5).integers(1, 4, 30)
 ORDER = np.random.default_rng(6).permutation
 OF_COPIES = {
-    "exact": lambda x, y, **o: lasso_path(x, y, **o),
-    "subsample": lambda x, y, **o: lasso_path(x, y, subsample=40, random_state=0, loss="huber", huber_delta=0.3, **o),
-    "l2": lambda x, y, **o: lasso_path(x, np.sign(y), penalty="l2", loss="logistic", **o),
-    "gates": lambda x, y, **o: relu_path(x, np.stack([y, y**2], axis=1), GATES, **o),
-    "all": lambda x, y, **o: relu_path(x, y, bias=False, **o),
+    "exact": lambda x, y, **o: nn.lasso_path(x, y, **o),
+    "subsample": lambda x, y, **o: nn.lasso_path(
+        x, y, subsample=40, random_state=0, loss="huber", huber_delta=0.3, **o
+    ),
+    "l2": lambda x, y, **o: nn.lasso_path(x, np.sign(y), penalty="l2", loss="logistic", **o),
+    "gates": lambda x, y, **o: nn.relu_path(x, np.stack([y, y**2], axis=1), GATES, **o),
+    "all": lambda x, y, **o: nn.relu_path(x, y, bias=False, **o),
 }
 
 
@@ -129,9 +122,9 @@ def test_copies_and_order_of_rows_change_no_bit(name):
 
 
 OFFSET_PATHS = {  # with the norm of their penalty
-    "gated": (2, lambda y, **o: gated_path(X, y, GATES, n_betas=3, **o)),
-    "exact": (1, lambda y, **o: lasso_path(X[:, :1], y, n_betas=3, **o)),
-    "all": (2, lambda y, **o: relu_path(X[:, :1], y, n_betas=3, **o)),
+    "gated": (2, lambda y, **o: nn.gated_path(X, y, GATES, n_betas=3, **o)),
+    "exact": (1, lambda y, **o: nn.lasso_path(X[:, :1], y, n_betas=3, **o)),
+    "all": (2, lambda y, **o: nn.relu_path(X[:, :1], y, n_betas=3, **o)),
 }
 
 

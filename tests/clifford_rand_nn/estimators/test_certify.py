@@ -8,15 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import clifford_rand_nn as nn
 from clifford_rand import ArgumentError
-from clifford_rand_nn import (
-    ConvexReLURegressor,
-    CrossProductLassoRegressor,
-    GatedReLURegressor,
-    TwoLayerNetwork,
-    Verdict,
-    certify,
-)
 from clifford_rand_nn.estimators.foreign_networks import VerdictSettings
 from clifford_rand_nn.estimators.foreign_program import TrainingProgram
 from support.descents import Descent
@@ -56,7 +49,7 @@ MARKED = [pytest.param(loss, marks=[pytest.mark.slow] * (loss in SLOW)) for loss
 def test_the_objective_is_the_formula_s_and_descents_stay_above_the_bound(loss):
     X, y, given, arrays = task(loss, d=1)
     weights = np.random.default_rng(1).uniform(0.5, 2, len(X))
-    verdict = certify(arrays, X, given, loss=loss, beta=0.02, sample_weight=weights)
+    verdict = nn.certify(arrays, X, given, loss=loss, beta=0.02, sample_weight=weights)
     rows, lifted = as_penalized(X, arrays)
     descent = Descent(rows, y, loss, 0.02, 2, bias=False, intercept=True, weights=weights)
     assert verdict.scope == "of any width"
@@ -75,7 +68,7 @@ def test_of_any_width_in_the_plane(p, bias):
     X, y, given, (W, b, alpha, t) = task("squared", d=2, n=10)
     b = b if bias else None
     penalty = "group_l1" if p == 1 else "group_l2"
-    verdict = certify((W, b, alpha, t), X, given, loss="squared", beta=0.02, penalty=penalty, bias=bias)
+    verdict = nn.certify((W, b, alpha, t), X, given, loss="squared", beta=0.02, penalty=penalty, bias=bias)
     rows, weights = X, (W, np.zeros(len(W)) if b is None else b, alpha, t)
     if bias == "penalized":
         rows, weights = as_penalized(X, weights)
@@ -90,7 +83,7 @@ def test_of_any_width_in_the_plane(p, bias):
 def test_networks_with_the_patterns_stay_above_a_bound_over_patterns():
     """Neurons of the network move within their patterns, by descent with the weights of others, and none gets below."""
     X, y, given, (W, b, alpha, t) = task("squared", d=6, n=20)
-    verdict = certify((W, b, alpha, t), X, given, loss="squared", beta=0.02, gates="network")
+    verdict = nn.certify((W, b, alpha, t), X, given, loss="squared", beta=0.02, gates="network")
     assert verdict.scope == f"over {len(W)} activation patterns"
     rows, lifted = as_penalized(X, (W, b, alpha, t))
     descent = Descent(rows, y, "squared", 0.02, 2, False, True)
@@ -104,7 +97,7 @@ def test_networks_with_the_patterns_stay_above_a_bound_over_patterns():
         A = np.column_stack([K, np.ones(len(K))])
         z = np.linalg.solve(A.T @ A + 0.01 * np.eye(A.shape[1]), A.T @ y)
         assert descent.objective(V, lifted[1], z[:-1], z[-1]) >= verdict.lower_bound
-    wider = certify((W, b, alpha, t), X, given, loss="squared", beta=0.02)
+    wider = nn.certify((W, b, alpha, t), X, given, loss="squared", beta=0.02)
     assert int(re.search(r"[\d,]+", wider.patterns.scope)[0]) > len(W)
     assert wider.patterns.lower_bound <= verdict.best_known_objective
 
@@ -118,7 +111,7 @@ def test_networks_with_the_patterns_stay_above_a_bound_over_patterns():
 def test_networks_of_any_width_in_many_columns(loss, penalty, bias):
     """Beside the bound over patterns there is one of all neurons, which descents stay above, and an exact proof."""
     X, y, given, arrays = task(loss, d=6, n=12 if loss == "softmax" else 20)
-    verdict = certify(arrays, X, given, loss=loss, beta=0.05, penalty=penalty, bias=bias, max_time=3)
+    verdict = nn.certify(arrays, X, given, loss=loss, beta=0.05, penalty=penalty, bias=bias, max_time=3)
     assert verdict.scope == "of any width"
     assert 0 < verdict.lower_bound < verdict.patterns.lower_bound
     assert "of any width; at most" in str(verdict)
@@ -135,8 +128,8 @@ def test_rescaled_neurons_have_the_same_verdict():
     X, _, given, (W, b, alpha, t) = task("squared", d=2)
     scale = np.geomspace(1e-3, 1e3, len(W))[:, None]
     options = {"loss": "squared", "beta": 0.02, "gates": "network"}
-    verdict = certify((W, b, alpha, t), X, given, **options)
-    other = certify((W * scale, b * scale[:, 0], alpha / scale, t), X, given, **options)
+    verdict = nn.certify((W, b, alpha, t), X, given, **options)
+    other = nn.certify((W * scale, b * scale[:, 0], alpha / scale, t), X, given, **options)
     assert other.objective == pytest.approx(verdict.objective, rel=1e-12)
     assert other.lower_bound == pytest.approx(verdict.lower_bound, rel=1e-6)
 
@@ -145,11 +138,9 @@ def test_rescaled_neurons_have_the_same_verdict():
 def test_rows_and_targets_of_any_size(size):
     """In other units of rows, targets and beta the problem is the same."""
     X, _, given, (W, b, alpha, t) = task("squared", d=1)
-    verdict = certify((W, b, alpha, t), X, given, loss="squared", beta=0.02)
-    scaled = certify(
-        (W, size * b, 3 * alpha, 3 * size * t), size * X, 3 * size * given, loss="squared",
-        beta=0.02 * 3 * size**2, bias_feature=size,
-    )  # fmt: skip
+    verdict = nn.certify((W, b, alpha, t), X, given, loss="squared", beta=0.02)
+    other, options = (W, size * b, 3 * alpha, 3 * size * t), {"beta": 0.02 * 3 * size**2, "bias_feature": size}
+    scaled = nn.certify(other, size * X, 3 * size * given, loss="squared", **options)
     assert scaled.excess == pytest.approx(verdict.excess, rel=1e-3)
     assert scaled.objective == pytest.approx(verdict.objective * 9 * size**2, rel=1e-9)
 
@@ -162,16 +153,10 @@ def test_torch_modules_states_and_arrays_are_read_alike():
     module = torch.nn.Sequential(torch.nn.Linear(5, 5), torch.nn.ReLU(), torch.nn.Linear(5, 3))
     (W, b, A, t) = (part.detach() for part in module.parameters())
     options = {"loss": "logistic", "beta": 0.01, "gates": "network"}
-    verdicts = [
-        certify(network, X, given, **options)
-        for network in (
-            module,
-            module.state_dict(),
-            {name: value.numpy() for name, value in module.state_dict().items()},
-            (W, b, A.T, t),
-            TwoLayerNetwork(*(np.ascontiguousarray(part.double().numpy()) for part in (W, b, A.T, t))),
-        )
-    ]
+    arrays, state = (W, b, A.T, t), module.state_dict()
+    own = nn.TwoLayerNetwork(*(np.ascontiguousarray(part.double().numpy()) for part in arrays))
+    forms = module, state, {name: value.numpy() for name, value in state.items()}, arrays, own
+    verdicts = [nn.certify(network, X, given, **options) for network in forms]
     with torch.no_grad():
         loss = torch.nn.functional.cross_entropy(module(torch.tensor(X).float()), torch.tensor(given))
         rows = torch.cat([W, b[:, None]], dim=1)
@@ -181,7 +166,7 @@ def test_torch_modules_states_and_arrays_are_read_alike():
         assert verdict.lower_bound == verdicts[0].lower_bound
     two = torch.nn.Sequential(torch.nn.Linear(5, 5, bias=False), torch.nn.ReLU(), torch.nn.Linear(5, 2))
     labels = torch.tensor(given > 0).long()
-    verdict = certify(two, torch.tensor(X).float(), labels, loss="logistic", beta=0.01)
+    verdict = nn.certify(two, torch.tensor(X).float(), labels, loss="logistic", beta=0.01)
     loss = torch.nn.functional.cross_entropy(two(torch.tensor(X).float()), labels)
     value = loss + 0.01 * (two[0].weight.norm(dim=1) * two[2].weight.norm(dim=0)).sum()
     assert verdict.objective == pytest.approx(value.item(), rel=1e-6)
@@ -200,12 +185,11 @@ def test_mlps_bring_their_loss_classes_and_beta():
     for kind, y in ((MLPClassifier, labels), (MLPClassifier, labels > 0), (MLPClassifier, marks), (MLPRegressor, z)):
         values = []
         for steps in (5, 600):
+            model = kind(hidden_layer_sizes=(8,), alpha=0.3, solver="lbfgs", max_iter=steps, random_state=0)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                model = kind(hidden_layer_sizes=(8,), alpha=0.3, solver="lbfgs", max_iter=steps, random_state=0).fit(
-                    X, y
-                )
-            verdict = certify(model, X, y, gates="exhaustive")
+                model.fit(X, y)
+            verdict = nn.certify(model, X, y, gates="exhaustive")
             assert verdict.certificate.beta == pytest.approx(0.3 / 12)
             assert verdict.certificate.bias is True
             squares = sum(np.sum(W**2) for W in model.coefs_)
@@ -222,12 +206,12 @@ def test_mlps_bring_their_loss_classes_and_beta():
 
 def test_estimators_of_this_library_are_at_their_optimum():
     X, _, given, _ = task("squared", d=1)
-    model = ConvexReLURegressor(gates="exhaustive", beta=0.02).fit(X, given)
-    verdict = certify(model, X, given)
+    model = nn.ConvexReLURegressor(gates="exhaustive", beta=0.02).fit(X, given)
+    verdict = nn.certify(model, X, given)
     assert verdict.excess <= 2e-3
     assert verdict.objective == pytest.approx(model.certificate_.objective, rel=1e-9)
     with pytest.raises(ArgumentError, match="of ReLU neurons"):
-        certify(GatedReLURegressor(n_gates=3, beta=0.1).fit(X, given), X, given)
+        nn.certify(nn.GatedReLURegressor(n_gates=3, beta=0.1).fit(X, given), X, given)
 
 
 @pytest.mark.parametrize("size", [1.0, 1e15])
@@ -235,9 +219,9 @@ def test_networks_of_standardized_rows(size):
     """A sampled dictionary whose beta is chosen is made of standardized rows, in which its objective is stated."""
     X, _, given, _ = task("squared", d=2, n=30)
     X = size * (5 + 3 * X)
-    model = CrossProductLassoRegressor(subsample=30, penalty="auto", random_state=0).fit(X, given)
+    model = nn.CrossProductLassoRegressor(subsample=30, penalty="auto", random_state=0).fit(X, given)
     assert model.certificate_.claim.standard is not None
-    verdict = certify(model, X, given)
+    verdict = nn.certify(model, X, given)
     assert verdict.objective == pytest.approx(model.certificate_.objective, rel=1e-9)
     checked = verdict.certificate.verify(X, given)
     assert checked.objective == pytest.approx(verdict.objective, rel=1e-9)
@@ -247,19 +231,20 @@ def test_networks_of_standardized_rows(size):
 def test_dead_repeated_and_constant_neurons_and_no_neuron_at_all():
     X, _, given, (W, b, alpha, t) = task("squared", d=1)
     options = {"loss": "squared", "beta": 0.02}
-    dead = certify((np.vstack([W, [[1.0]]]), np.append(b, -1e3), np.vstack([alpha, [[0.0]]]), t), X, given, **options)
-    twice = certify((np.vstack([W, W]), np.append(b, b), np.vstack([alpha, alpha]) / 2, t), X, given, **options)
-    plain = certify((W, b, alpha, t), X, given, **options)
+    more = np.vstack([W, [[1.0]]]), np.append(b, -1e3), np.vstack([alpha, [[0.0]]]), t
+    dead = nn.certify(more, X, given, **options)
+    twice = nn.certify((np.vstack([W, W]), np.append(b, b), np.vstack([alpha, alpha]) / 2, t), X, given, **options)
+    plain = nn.certify((W, b, alpha, t), X, given, **options)
     assert plain.objective == pytest.approx(dead.objective) == pytest.approx(twice.objective)
-    nothing = certify((np.zeros((0, 1)), np.zeros(0), np.zeros((0, 1)), given.mean()), X, given, **options)
+    nothing = nn.certify((np.zeros((0, 1)), np.zeros(0), np.zeros((0, 1)), given.mean()), X, given, **options)
     assert nothing.objective == pytest.approx(0.5 * np.var(given))
     assert nothing.lower_bound <= nothing.objective
 
 
 def test_a_short_time_still_proves_something():
     X, _, given, arrays = task("squared", d=6, n=60)
-    verdict = certify(arrays, X, given, loss="squared", beta=0.05, max_time=1e-3)
-    longer = certify(arrays, X, given, loss="squared", beta=0.05, gates="network")
+    verdict = nn.certify(arrays, X, given, loss="squared", beta=0.05, max_time=1e-3)
+    longer = nn.certify(arrays, X, given, loss="squared", beta=0.05, gates="network")
     assert 0 <= verdict.lower_bound <= longer.best_known_objective * (1 + 1e-9)
 
 
@@ -284,7 +269,7 @@ def test_one_output_has_at_most_two_neurons_of_a_pattern():
 def test_texts():
     proof = SimpleNamespace(loss="squared", beta=0.1)
     values = {"objective": 1.132, "lower_bound": 1.0, "excess": 0.132, "best_known_objective": 1.1}
-    verdict = Verdict(**values, scope="of any width", certificate=proof)
+    verdict = nn.Verdict(**values, scope="of any width", certificate=proof)
     assert str(verdict) == "at most 13.2 % above the best network of any width"
     assert "this says nothing about new rows" in verdict._repr_html_()
     assert "no lower bound" in str(replace(verdict, lower_bound=0.0, excess=np.inf))
@@ -299,10 +284,7 @@ def test_texts():
         ({"fit_intercept": False}, "True where the output has a bias"),
         ({"bias": "free", "bias_feature": 2.0}, "None unless bias='penalized'"),
         ({"gates": "sampled"}, "'gates' parameter of certify"),
-        (
-            {"y": np.arange(14)},
-            "of 2 classes, for the outputs of the network. Got 14 classes instead. Or",
-        ),
+        ({"y": np.arange(14)}, "of 2 classes, for the outputs of the network. Got 14 classes instead. Or"),
         ({"y": np.ones((14, 2))}, "a constant column"),
         ({"X": np.ones((14, 3))}, r"of shape \(n, 1\), as the network takes them"),
         ({"network": np.ones(3)}, "'network' parameter of certify must be a torch.nn.Sequential"),
@@ -314,13 +296,13 @@ def test_errors_name_the_argument_and_its_rule(changes, match):
     X, _, _, arrays = task("logistic", d=1)
     arguments = {"network": arrays, "X": X, "y": X[:, 0] > 0, "loss": "logistic", "beta": 0.1} | changes
     with pytest.raises(ArgumentError, match=match):
-        certify(**arguments)
+        nn.certify(**arguments)
 
 
 def test_of_any_width_by_branch_and_bound_in_more_dimensions():
     X, _, given, arrays = task("squared", d=2, n=40)
-    verdict = certify(arrays, X, given, loss="squared", beta=0.05, tol=0.02, max_time=None)
-    narrow = certify(arrays, X, given, loss="squared", beta=0.05, gates="network")
+    verdict = nn.certify(arrays, X, given, loss="squared", beta=0.05, tol=0.02, max_time=None)
+    narrow = nn.certify(arrays, X, given, loss="squared", beta=0.05, gates="network")
     assert verdict.scope == "of any width"
     assert verdict.lower_bound <= narrow.best_known_objective
     assert verdict.best_known_objective <= 1.03 * verdict.lower_bound

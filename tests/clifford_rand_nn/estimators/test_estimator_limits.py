@@ -6,19 +6,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+import clifford_rand_nn as nn
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn import (
-    BetaCV,
-    ConvexReLUClassifier,
-    ConvexReLURegressor,
-    CrossProductLassoClassifier,
-    CrossProductLassoRegressor,
-    GatedReLUClassifier,
-    GatedReLURegressor,
-    gated_path,
-    refine_gates,
-    relu_path,
-)
 from clifford_rand_nn.estimators import gate_families
 from clifford_rand_nn.gates import arrangement
 from clifford_rand_nn.solvers.base import Status
@@ -28,9 +17,9 @@ X = RNG.standard_normal((50, 2))
 Y = np.sign(X[:, 0] * X[:, 1]) + 0.3 * RNG.standard_normal(50)
 
 FAMILIES = {
-    "gated": (GatedReLUClassifier, GatedReLURegressor, {"n_gates": 12}),
-    "relu": (ConvexReLUClassifier, ConvexReLURegressor, {"n_gates": 12}),
-    "lasso": (CrossProductLassoClassifier, CrossProductLassoRegressor, {"subsample": 150}),
+    "gated": (nn.GatedReLUClassifier, nn.GatedReLURegressor, {"n_gates": 12}),
+    "relu": (nn.ConvexReLUClassifier, nn.ConvexReLURegressor, {"n_gates": 12}),
+    "lasso": (nn.CrossProductLassoClassifier, nn.CrossProductLassoRegressor, {"subsample": 150}),
 }
 # homotopy is for the squared loss and one output
 TABLE = [
@@ -72,26 +61,8 @@ def test_a_limit_is_kept_to_or_refused(name, solver, classify):
         assert model.result_.status is Status.MAX_MEMORY
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize(
-    ("limits", "rule"),
-    [
-        ({"max_iter": 0}, "an integer ≥ 1"),
-        ({"max_time": 0}, "a finite number > 0"),
-        ({"max_memory": -1}, "a finite number > 0"),
-        ({"tol": np.inf}, "a finite number > 0"),
-        ({"solver": "cvxpy", "max_memory": 1e9}, "None with solver='cvxpy'"),
-    ],
-)
-def test_a_limit_that_breaks_its_rule_is_refused(name, limits, rule):
-    (*_, parameter) = limits
-    for kind in FAMILIES[name][:2]:
-        with pytest.raises(ArgumentError, match=f"'{parameter}' parameter of {kind.__name__} must be {rule}"):
-            kind(**limits).fit(X, Y > 0)
-
-
 def test_time_ends_a_cross_validation_with_a_network_on_all_rows():
-    search = BetaCV(GatedReLURegressor(12, random_state=0, tol=1e-11), n_betas=30, cv=3, max_time=0.05)
+    search = nn.BetaCV(nn.GatedReLURegressor(12, random_state=0, tol=1e-11), n_betas=30, cv=3, max_time=0.05)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         search.fit(X, Y)
@@ -104,8 +75,8 @@ def test_time_ends_a_cross_validation_with_a_network_on_all_rows():
 
 
 def test_an_interrupt_of_a_cross_validation_keeps_its_scores(monkeypatch):
-    search, calls = BetaCV(GatedReLURegressor(6, random_state=0), n_betas=4, cv=2), []
-    train = GatedReLURegressor._train
+    search, calls = nn.BetaCV(nn.GatedReLURegressor(6, random_state=0), n_betas=4, cv=2), []
+    train = nn.GatedReLURegressor._train
 
     def pressed(self, *arguments):
         calls.append(1)
@@ -113,7 +84,7 @@ def test_an_interrupt_of_a_cross_validation_keeps_its_scores(monkeypatch):
         if len(calls) == 6:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(GatedReLURegressor, "_train", pressed)
+    monkeypatch.setattr(nn.GatedReLURegressor, "_train", pressed)
     with pytest.raises(KeyboardInterrupt):
         search.fit(X, Y)
     assert np.isfinite(search.scores_).sum() == 5
@@ -121,7 +92,7 @@ def test_an_interrupt_of_a_cross_validation_keeps_its_scores(monkeypatch):
 
 def test_the_best_point_of_a_hard_problem_comes_back():
     """A logistic loss with next to no penalty: it took 200 rounds to a gap of 1.0 and returned nothing."""
-    model = CrossProductLassoClassifier(loss="logistic", beta=1e-7, max_time=20, random_state=0, bias=True)
+    model = nn.CrossProductLassoClassifier(loss="logistic", beta=1e-7, max_time=20, random_state=0, bias=True)
     rows = X[:40]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -133,13 +104,13 @@ def test_the_best_point_of_a_hard_problem_comes_back():
     assert model.score(rows, rows[:, 0] * rows[:, 1] > 0.1) == 1.0
 
 
-@pytest.mark.parametrize("kind", [ConvexReLUClassifier, GatedReLUClassifier, CrossProductLassoClassifier])
+@pytest.mark.parametrize("kind", [nn.ConvexReLUClassifier, nn.GatedReLUClassifier, nn.CrossProductLassoClassifier])
 def test_no_beta_is_compared_when_the_largest_one_takes_the_time(kind, monkeypatch):
     """A fit by all patterns or columns that has no time left trains once, on all rows, at a share of the largest."""
     rng = np.random.default_rng(0)
-    n = 16 if kind is ConvexReLUClassifier else 40  # all patterns of 40 rows take the sweep a while
+    n = 16 if kind is nn.ConvexReLUClassifier else 40  # all patterns of 40 rows take the sweep a while
     X, fits = rng.standard_normal((n, 2)), []
-    options = {"subsample": None} if kind is CrossProductLassoClassifier else {"gates": "exhaustive"}
+    options = {"subsample": None} if kind is nn.CrossProductLassoClassifier else {"gates": "exhaustive"}
     train = kind._train
     monkeypatch.setattr(kind, "_train", lambda self, task, kept: (fits.append(len(task.X)), train(self, task, kept)))
     model = kind(max_time=1e-6, **options)
@@ -153,16 +124,16 @@ def test_no_beta_is_compared_when_the_largest_one_takes_the_time(kind, monkeypat
     assert model.beta_ >= exact / 2**5 * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("path", [gated_path, relu_path, refine_gates], ids=lambda path: path.__name__)
+@pytest.mark.parametrize("path", [nn.gated_path, nn.relu_path, nn.refine_gates], ids=lambda path: path.__name__)
 def test_paths_and_refinement_enumerate_no_longer_than_there_is_time(path, monkeypatch):
     monkeypatch.setattr(arrangement, "_BLOCK", 1000)
     X = np.random.default_rng(0).standard_normal((20, 3))
-    options = {"beta": 1e-3} if path is refine_gates else {}
+    options = {"beta": 1e-3} if path is nn.refine_gates else {}
     with pytest.warns(UserWarning, match=r"max_time ended at [\d,]+ of up to [\d,]+ patterns"):
         assert path(X, np.abs(X[:, 0]), "exhaustive", max_time=1e-9, **options).status == "max_time"
 
 
-@pytest.mark.parametrize("kind", [ConvexReLURegressor, GatedReLURegressor])
+@pytest.mark.parametrize("kind", [nn.ConvexReLURegressor, nn.GatedReLURegressor])
 @pytest.mark.parametrize("beta", [1e-3, pytest.param("auto", marks=pytest.mark.slow)])
 def test_all_patterns_are_enumerated_once_and_no_longer_than_there_is_time(kind, beta, monkeypatch):
     monkeypatch.setattr(arrangement, "_BLOCK", 400)
@@ -170,9 +141,8 @@ def test_all_patterns_are_enumerated_once_and_no_longer_than_there_is_time(kind,
     X = rng.standard_normal((14, 2))
     y = np.abs(X[:, 0]) + 0.1 * rng.standard_normal(14)
     enumerated = gate_families.chosen_patterns
-    monkeypatch.setattr(
-        gate_families, "chosen_patterns", lambda X, *a, **b: (sizes.append(len(X)), enumerated(X, *a, **b))[1]
-    )
+    noted = lambda X, *a, **b: (sizes.append(len(X)), enumerated(X, *a, **b))[1]  # noqa: E731
+    monkeypatch.setattr(gate_families, "chosen_patterns", noted)
     whole = kind(gates="exhaustive", beta=beta, tol=1e-2).fit(X, y)
     assert sizes.count(14) == 1
     assert whole.certificate_.scope.startswith("global: all")
@@ -188,7 +158,7 @@ def test_all_patterns_are_enumerated_once_and_no_longer_than_there_is_time(kind,
 def test_no_more_columns_are_drawn_than_are_solved_for_in_the_time():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 6))
-    model = CrossProductLassoRegressor(subsample=20_000, beta=1e-2, max_time=0.4, random_state=0)
+    model = nn.CrossProductLassoRegressor(subsample=20_000, beta=1e-2, max_time=0.4, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, np.abs(X[:, 0]))

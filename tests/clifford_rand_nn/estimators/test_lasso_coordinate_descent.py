@@ -42,9 +42,8 @@ def test_it_comes_near_the_optimum(loss, classes, weights, intercept):
 
 def test_no_columns_leave_the_constant():
     y, kind = encode_labels(np.array([0, 1, 1, 1]), 2, "logistic")
-    followed = LassoCoordinateDescent(
-        Neurons.free(np.zeros((1, 0)), np.zeros(0)), np.zeros((4, 0)), make_datafit(kind, y, 4, "test"), True
-    )
+    atoms, datafit = Neurons.free(np.zeros((1, 0)), np.zeros(0)), make_datafit(kind, y, 4, "test")
+    followed = LassoCoordinateDescent(atoms, np.zeros((4, 0)), datafit, True)
     values, t = followed.at(0.1)
     assert values.shape == (0, 1)
     assert t[0] == pytest.approx(np.log(3))

@@ -3,15 +3,8 @@
 import numpy as np
 import pytest
 
+import clifford_rand_nn as nn
 from clifford_rand import ArgumentError
-from clifford_rand_nn import (
-    ConvexReLUClassifier,
-    ConvexReLURegressor,
-    CrossProductLassoRegressor,
-    TwoLayerNetwork,
-    cross_product_dictionary,
-    enumerate_patterns,
-)
 from clifford_rand_nn.pricing import cone_best, cones
 from clifford_rand_nn.pricing.base import BlockPricer
 from clifford_rand_nn.pricing.cones import ConePricer
@@ -34,22 +27,22 @@ def relu(x):
 @pytest.mark.parametrize(
     "model",
     [
-        *(ConvexReLURegressor(penalty=p, beta=1e-3, bias=True) for p in PENALTIES),
-        CrossProductLassoRegressor(beta=1e-3, bias=True),
+        *(nn.ConvexReLURegressor(penalty=p, beta=1e-3, bias=True) for p in PENALTIES),
+        nn.CrossProductLassoRegressor(beta=1e-3, bias=True),
     ],
 )
 def test_two_opposite_ramps_share_a_neuron(model):
     """One neuron (x)_+ with weights (1, -1) costs √2, not 2. In one dimension both norms have one optimum."""
     X = np.linspace(-1, 1, 9)[:, None]
     Y = np.hstack([relu(X), -relu(X)])
-    options = {"gates": "exhaustive"} if isinstance(model, ConvexReLURegressor) else {}
+    options = {"gates": "exhaustive"} if isinstance(model, nn.ConvexReLURegressor) else {}
     model = model.set_params(beta=1e-2, tol=1e-8, **options).fit(X, Y)
     assert model.result_.objective == pytest.approx(0.0134221, abs=1e-7)  # was 0.0183129, "global"
     proof = model.certificate_.verify(X, Y)
     assert proof.scope.startswith("global: all")
     assert proof.relative_gap <= 1e-7
     ramp = 0.95 * np.array([[1.0, -1.0]])
-    network = TwoLayerNetwork(np.ones((1, 1)), np.zeros(1), ramp, np.zeros(2))
+    network = nn.TwoLayerNetwork(np.ones((1, 1)), np.zeros(1), ramp, np.zeros(2))
     value = np.mean(np.sum((network.predict(X) - Y) ** 2, axis=1)) / 2 + 1e-2 * network.penalty()
     assert proof.lower_bound <= value < 0.0183
     descent = Descent(X, Y, "squared", 1e-2, 2, True, True)
@@ -71,7 +64,7 @@ def test_cones_and_the_sweep_agree(d, C, p, bias):
     for X in (rng.standard_normal((7, d)), rng.integers(-1, 2, (7, d)).astype(float)):
         theta = dual_point(7, C, bias, rng)
         sweep = SweepPricer(X, p, bias).price(theta, 2)
-        cones = ConePricer(X, enumerate_patterns(X, bias=bias), p, bias).price(theta, 2)
+        cones = ConePricer(X, nn.enumerate_patterns(X, bias=bias), p, bias).price(theta, 2)
         assert cones.size == pytest.approx(sweep.size, rel=1e-8)
         for found in (sweep, cones):  # and the atom that is returned reaches it
             assert np.linalg.norm(found.neurons.columns(X).T @ theta, axis=1)[0] == pytest.approx(sweep.size, rel=1e-8)
@@ -81,8 +74,8 @@ def test_cones_and_the_sweep_agree(d, C, p, bias):
 def test_cones_and_the_dictionary_agree_for_p_1(bias):
     rng = np.random.default_rng(1)
     X, theta = rng.standard_normal((6, 3)), dual_point(6, 3, bias, rng)
-    blocks = BlockPricer(X, cross_product_dictionary(X, "l1", bias=bias)).price(theta, 1)
-    cones = ConePricer(X, enumerate_patterns(X, bias=bias), 1, bias).price(theta, 1)
+    blocks = BlockPricer(X, nn.cross_product_dictionary(X, "l1", bias=bias)).price(theta, 1)
+    cones = ConePricer(X, nn.enumerate_patterns(X, bias=bias), 1, bias).price(theta, 1)
     assert cones.size == pytest.approx(blocks.size, rel=1e-8)
 
 
@@ -91,7 +84,7 @@ def test_cones_and_the_dictionary_agree_for_p_1(bias):
 def test_the_supremum_is_above_every_neuron_and_reached(C, bias):
     rng = np.random.default_rng(C)
     X, theta = rng.standard_normal((9, 3)), dual_point(9, C, bias, rng)
-    size, neurons = ConePricer(X, enumerate_patterns(X, bias=bias), 2, bias).price(theta, 5)
+    size, neurons = ConePricer(X, nn.enumerate_patterns(X, bias=bias), 2, bias).price(theta, 5)
     np.testing.assert_allclose(neurons.norms(2), 1)
     values = np.linalg.norm(neurons.columns(X).T @ theta, axis=1)
     assert (np.diff(values) <= 1e-12).all()
@@ -132,7 +125,7 @@ def test_outputs_that_depend_on_each_other_cost_nothing():
     theta = dual_point(12, 4, True, rng)
     five = np.hstack([theta, -theta.sum(axis=1, keepdims=True)])
     turned = five @ np.linalg.qr(rng.standard_normal((5, 5)))[0]
-    pricer = ConePricer(X, enumerate_patterns(X)[:, ::5], 2)
+    pricer = ConePricer(X, nn.enumerate_patterns(X)[:, ::5], 2)
     one, two = pricer.price(five, 1), pricer.price(turned, 1)
     assert one.size == pytest.approx(two.size, rel=1e-8)
     assert np.linalg.norm(one.neurons.columns(X).T @ five) == pytest.approx(one.size, rel=1e-8)
@@ -149,10 +142,10 @@ def test_no_network_is_below_a_global_bound(d, p, bias, loss):
     options = {"gates": "exhaustive", "beta": 0.02, "penalty": f"group_l{p}", "bias": bias, "fit_intercept": bias}
     if loss == "softmax":
         y = np.arange(7) % 3
-        model, Y = ConvexReLUClassifier(loss="logistic", **options).fit(X, y), np.eye(3)[y]
+        model, Y = nn.ConvexReLUClassifier(loss="logistic", **options).fit(X, y), np.eye(3)[y]
     else:
         y = Y = relu(X @ rng.standard_normal((d, 2))) @ np.array([[1.0, -1.0, 0.5], [-0.5, 1.0, 1.0]])
-        model = ConvexReLURegressor(**options).fit(X, y)
+        model = nn.ConvexReLURegressor(**options).fit(X, y)
     proof, net = model.certificate_, model.network_
     assert proof.scope.startswith("global: all")
     assert proof.relative_gap <= 1e-6
@@ -169,8 +162,8 @@ def test_given_gates_are_bounded_by_all(penalty):
     X = rng.standard_normal((7, 2))
     Y = relu(X @ rng.standard_normal((2, 2))) @ np.array([[1.0, -1.0], [1.0, 1.0]])
     options = {"beta": 0.02, "penalty": penalty, "random_state": 0, "tol": 1e-6, "bias": "free"}
-    best = ConvexReLURegressor(gates="exhaustive", **options).fit(X, Y)
-    few = ConvexReLURegressor(n_gates=5, **options).fit(X, Y)
+    best = nn.ConvexReLURegressor(gates="exhaustive", **options).fit(X, Y)
+    few = nn.ConvexReLURegressor(n_gates=5, **options).fit(X, Y)
     assert few.certificate_.scope.startswith("over the")
     assert few.certificate_.relative_gap <= 1e-6
     wide = few.certificate_.over_all_neurons(X, Y)
@@ -184,7 +177,7 @@ def test_what_knows_one_output_says_so():
     with pytest.raises(ArgumentError, match=r"'y' .* of one output\. Got 3 outputs .* WorkingSet with a ConePricer"):
         ConvexReLUProblem(X, Y, X > 0, 0.1)
     with pytest.raises(ArgumentError, match=r"'solver' .* 'auto' or 'column_generation' for several outputs"):
-        ConvexReLURegressor(solver="interior_point", n_gates=3, beta=1e-3, bias=True).fit(X, Y)
+        nn.ConvexReLURegressor(solver="interior_point", n_gates=3, beta=1e-3, bias=True).fit(X, Y)
 
 
 def chambers(d, C, p=2, n=40, P=6, seed=0):

@@ -5,37 +5,26 @@ import tracemalloc
 import numpy as np
 import pytest
 
+import clifford_rand_nn as nn
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn import (
-    BetaCV,
-    ConvexNetworkClassifier,
-    ConvexNetworkRegressor,
-    ConvexReLUClassifier,
-    ConvexReLURegressor,
-    CrossProductLassoClassifier,
-    CrossProductLassoRegressor,
-    GatedReLUClassifier,
-    GatedReLURegressor,
-    cost,
-)
 from clifford_rand_nn.estimators.held_out import n_folds
 from clifford_rand_nn.estimators.network_fit import network_costs
 from clifford_rand_nn.kernel_network import many_rows as many
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED
 
 ESTIMATORS = [
-    ConvexNetworkClassifier(),
-    ConvexNetworkRegressor(),
-    ConvexNetworkRegressor(n_neurons=4),
-    GatedReLUClassifier(random_state=0),
-    GatedReLURegressor(random_state=0),
-    GatedReLURegressor(gates="infinite", penalty="ridge"),
-    ConvexReLUClassifier(random_state=0),
-    ConvexReLURegressor(random_state=0),
-    ConvexReLURegressor(gates="exhaustive", beta=0.1),
-    CrossProductLassoClassifier(random_state=0),
-    CrossProductLassoRegressor(random_state=0),
-    BetaCV(GatedReLURegressor(random_state=0), n_betas=3),
+    nn.ConvexNetworkClassifier(),
+    nn.ConvexNetworkRegressor(),
+    nn.ConvexNetworkRegressor(n_neurons=4),
+    nn.GatedReLUClassifier(random_state=0),
+    nn.GatedReLURegressor(random_state=0),
+    nn.GatedReLURegressor(gates="infinite", penalty="ridge"),
+    nn.ConvexReLUClassifier(random_state=0),
+    nn.ConvexReLURegressor(random_state=0),
+    nn.ConvexReLURegressor(gates="exhaustive", beta=0.1),
+    nn.CrossProductLassoClassifier(random_state=0),
+    nn.CrossProductLassoRegressor(random_state=0),
+    nn.BetaCV(nn.GatedReLURegressor(random_state=0), n_betas=3),
 ]
 
 
@@ -68,17 +57,17 @@ def test_more_rows_and_columns_cost_more(model):
 
 
 def test_targets_say_how_many_outputs_there_are():
-    X, model = rows(400, 3), ConvexNetworkClassifier(loss="squared")
+    X, model = rows(400, 3), nn.ConvexNetworkClassifier(loss="squared")
     two, nine = (model.plan(X, np.arange(400) % classes).seconds for classes in (2, 9))
     assert nine > two
     assert model.plan(X).seconds == two
-    one, three = (ConvexNetworkRegressor().plan(X, rows(400, k)).seconds for k in (1, 3))
+    one, three = (nn.ConvexNetworkRegressor().plan(X, rows(400, k)).seconds for k in (1, 3))
     assert three > one
 
 
 def test_duplicate_rows_count_once():
     X = rows(300, 3)
-    assert ConvexNetworkRegressor().plan(np.vstack([X, X, X])).parts == ConvexNetworkRegressor().plan(X).parts
+    assert nn.ConvexNetworkRegressor().plan(np.vstack([X, X, X])).parts == nn.ConvexNetworkRegressor().plan(X).parts
 
 
 def test_parts_are_those_of_the_fit():
@@ -86,14 +75,14 @@ def test_parts_are_those_of_the_fit():
     assert "beta" in network_costs(COMPARED + 1, 5, 1, metric_iter=0)
     assert "solution" in network_costs(DECOMPOSED + 1, 5, 1)
     assert set(network_costs(DECOMPOSED + 1, 5, 1, metric_iter=0)) == {"selection", "solution", "scores"}
-    assert list(GatedReLURegressor(beta=0.1).plan(rows(50, 2)).parts) == ["training"]
-    assert "logistic loss" in ConvexNetworkClassifier().plan(rows(100, 2)).parts
-    assert "logistic loss" not in ConvexNetworkClassifier(loss="squared").plan(rows(100, 2)).parts
-    assert "poisson loss" in ConvexNetworkRegressor(loss="poisson").plan(rows(100, 2)).parts
-    assert not any("loss" in name for name in ConvexNetworkRegressor().plan(rows(100, 2)).parts)
+    assert list(nn.GatedReLURegressor(beta=0.1).plan(rows(50, 2)).parts) == ["training"]
+    assert "logistic loss" in nn.ConvexNetworkClassifier().plan(rows(100, 2)).parts
+    assert "logistic loss" not in nn.ConvexNetworkClassifier(loss="squared").plan(rows(100, 2)).parts
+    assert "poisson loss" in nn.ConvexNetworkRegressor(loss="poisson").plan(rows(100, 2)).parts
+    assert not any("loss" in name for name in nn.ConvexNetworkRegressor().plan(rows(100, 2)).parts)
 
 
-@pytest.mark.parametrize("kind", [GatedReLURegressor, ConvexReLUClassifier, CrossProductLassoRegressor])
+@pytest.mark.parametrize("kind", [nn.GatedReLURegressor, nn.ConvexReLUClassifier, nn.CrossProductLassoRegressor])
 def test_beta_is_selected_by_fits_to_every_fold(kind, monkeypatch):
     once = kind(random_state=0).plan(rows(120, 4)).parts
     monkeypatch.setattr("clifford_rand_nn.estimators.base.n_folds", lambda n: 2 * n_folds(n))
@@ -105,8 +94,8 @@ def test_beta_is_selected_by_fits_to_every_fold(kind, monkeypatch):
 def test_a_slower_machine_takes_as_much_longer(monkeypatch, machine):
     X = rows(300, 4)
     before = [model.plan(X) for model in ESTIMATORS[:8]]
-    slow = cost.Speed(3 * machine.product, 3 * machine.decomposition)
-    monkeypatch.setattr(cost, "machine_speed", lambda: slow)
+    slow = nn.cost.Speed(3 * machine.product, 3 * machine.decomposition)
+    monkeypatch.setattr(nn.cost, "machine_speed", lambda: slow)
     monkeypatch.setattr("clifford_rand_nn.estimators.network_fit.machine_speed", lambda: slow)
     for model, plan in zip(ESTIMATORS[:8], before, strict=True):
         again = model.plan(X)
@@ -128,7 +117,7 @@ def test_limits_go_by_the_speed_of_the_machine_and_nothing_else_does(monkeypatch
 
 @pytest.mark.kept("400-model0")
 @pytest.mark.parametrize(
-    ("n", "model"), [(400, ConvexNetworkRegressor()), (1100, ConvexNetworkRegressor(max_metric_iter=0))]
+    ("n", "model"), [(400, nn.ConvexNetworkRegressor()), (1100, nn.ConvexNetworkRegressor(max_metric_iter=0))]
 )
 def test_bytes_are_those_that_are_allocated_within_a_factor_of_two(n, model):
     X = rows(n, 5)
@@ -145,31 +134,31 @@ def test_bytes_are_those_that_are_allocated_within_a_factor_of_two(n, model):
 
 
 def test_limits_below_the_plan_are_named():
-    plan = ConvexNetworkRegressor(max_time=1e-3, max_memory=1e4).plan(rows(200, 3))
+    plan = nn.ConvexNetworkRegressor(max_time=1e-3, max_memory=1e4).plan(rows(200, 3))
     assert str(plan).endswith("at most, more than max_time=0.001, more than max_memory=10000")
-    assert "more than" not in str(ConvexNetworkRegressor().plan(rows(200, 3)))
+    assert "more than" not in str(nn.ConvexNetworkRegressor().plan(rows(200, 3)))
 
 
 def test_what_a_fit_refuses_is_refused():
     X = rows(20, 3)
     X[3, 1] = np.nan
-    for model in (ConvexNetworkRegressor(), GatedReLUClassifier()):
+    for model in (nn.ConvexNetworkRegressor(), nn.GatedReLUClassifier()):
         with pytest.raises(ArgumentError, match="NaN"):
             model.plan(X)
     with pytest.raises(ArgumentError, match="'max_metric_iter' parameter"):
-        ConvexNetworkRegressor(max_metric_iter=-1).plan(rows(20, 3))
+        nn.ConvexNetworkRegressor(max_metric_iter=-1).plan(rows(20, 3))
 
 
 def test_the_speed_of_the_machine_is_measured_once(monkeypatch):
     monkeypatch.undo()
-    speed = cost.machine_speed()
-    assert speed is cost.machine_speed()
+    speed = nn.cost.machine_speed()
+    assert speed is nn.cost.machine_speed()
     assert 1e-13 < speed.product < speed.decomposition
-    assert cost.slowdown() > 0
+    assert nn.cost.slowdown() > 0
 
 
 @pytest.mark.parametrize(
     ("seconds", "shown"), [(0.034, "0.034 s"), (75.2, "75 s"), (1000, "17 minutes"), (1e4, "2.8 hours")]
 )
 def test_seconds_in_words(seconds, shown):
-    assert cost.duration(seconds) == shown
+    assert nn.cost.duration(seconds) == shown

@@ -49,10 +49,9 @@ def test_any_network_is_no_worse_no_wider_and_certified(d):
         result = polish(arrays, X, y, loss="squared", beta=BETA, sample_weight=weights)
         assert [np.ndim(part) for part in result.network] == [np.ndim(part) for part in arrays], name
         assert len(result.network[0]) <= len(arrays[0]), name
-        assert result.objective_before == pytest.approx(objective(X, y, arrays, weights=weights), rel=1e-12), name
-        assert result.objective_after == pytest.approx(objective(X, y, result.network, weights=weights), rel=1e-12), (
-            name
-        )
+        before, after = (objective(X, y, network, weights=weights) for network in (arrays, result.network))
+        assert result.objective_before == pytest.approx(before, rel=1e-12), name
+        assert result.objective_after == pytest.approx(after, rel=1e-12), name
         assert result.objective_after <= result.objective_before, name
         checked = result.certificate.verify(X, y)
         assert checked.objective == pytest.approx(result.objective_after, rel=1e-9), name
@@ -151,9 +150,8 @@ def test_time_is_kept_for_what_follows_a_solver(monkeypatch):
     limits, masters = [], []
     solve, solved_master = AugmentedLagrangian.solve, polishing.solved_master
     monkeypatch.setattr(program, "projection_seconds", lambda n, d: 10.0)  # twice for each of up to 5 patterns
-    monkeypatch.setattr(
-        AugmentedLagrangian, "solve", lambda self, problem: limits.append(self.max_time) or solve(self, problem)
-    )
+    noted = lambda self, problem: limits.append(self.max_time) or solve(self, problem)  # noqa: E731
+    monkeypatch.setattr(AugmentedLagrangian, "solve", noted)
     monkeypatch.setattr(polishing, "solved_master", lambda *given: masters.append(given[-1]) or solved_master(*given))
     polish(arrays, X, y, loss="squared", beta=BETA, gates="network", max_time=1000.0)
     assert 1 <= len(limits) <= 2

@@ -1,7 +1,5 @@
 """Probabilities of classifiers with every loss: calibrated on held-out rows, and the same in every form of a model."""
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy.special import expit, softmax
@@ -10,15 +8,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
-from clifford_rand_nn import (
-    BetaCV,
-    ConvexReLUClassifier,
-    CrossProductLassoClassifier,
-    GatedReLUClassifier,
-    Shards,
-    load_model,
-    save_model,
-)
+import clifford_rand_nn as nn
 from clifford_rand_nn.kernel_network.calibration import Calibration, fit_calibration
 from support.pairwise import pairwise
 
@@ -27,11 +17,11 @@ X = StandardScaler().fit_transform(X)[:, ::3]
 THREE = np.digitize(X[:, 0] + 0.3 * X[:, 3], [-0.5, 0.5])
 LOSSES = ["squared", "squared_hinge", "logistic"]
 KINDS = {
-    "gated": GatedReLUClassifier(n_gates=8, random_state=0),
-    "gated, ridge": GatedReLUClassifier(n_gates=8, penalty="ridge", random_state=0),
-    "gated, infinite": GatedReLUClassifier(gates="infinite", penalty="ridge"),
-    "relu": ConvexReLUClassifier(n_gates=3, linear=True, random_state=0, tol=1e-3, max_time=20.0),
-    "lasso": CrossProductLassoClassifier(subsample=15, random_state=0),
+    "gated": nn.GatedReLUClassifier(n_gates=8, random_state=0),
+    "gated, ridge": nn.GatedReLUClassifier(n_gates=8, penalty="ridge", random_state=0),
+    "gated, infinite": nn.GatedReLUClassifier(gates="infinite", penalty="ridge"),
+    "relu": nn.ConvexReLUClassifier(n_gates=3, linear=True, random_state=0, tol=1e-3, max_time=20.0),
+    "lasso": nn.CrossProductLassoClassifier(subsample=15, random_state=0),
 }
 
 
@@ -52,7 +42,7 @@ def test_probabilities_follow_the_outputs_and_are_better_than_the_base_rate(kind
 @pytest.mark.parametrize(("loss", "beta"), [("squared", 1e-2), ("squared_hinge", 1e-2), ("logistic", 1e-5)])
 def test_probabilities_are_better_than_those_of_the_raw_outputs(loss, beta):
     """Outputs of squares and hinges are on no scale of odds, and those of a small beta are overconfident."""
-    model = GatedReLUClassifier(20, beta=beta, loss=loss, random_state=0, tol=1e-3).fit(X[:250], Y[:250])
+    model = nn.GatedReLUClassifier(20, beta=beta, loss=loss, random_state=0, tol=1e-3).fit(X[:250], Y[:250])
     raw = expit(model.decision_function(X[250:]))
     assert log_loss(Y[250:], model.predict_proba(X[250:])) < 0.8 * log_loss(Y[250:], raw)
 
@@ -61,40 +51,28 @@ def test_probabilities_are_better_than_those_of_the_raw_outputs(loss, beta):
 @pytest.mark.parametrize("n", [60, 300])
 def test_the_methods_do_not_depend_on_the_number_of_rows(n, monkeypatch, limit, loss):
     monkeypatch.setattr("clifford_rand_nn.estimators.gated._LONG", limit)
-    model = GatedReLUClassifier(n_gates=2, random_state=0).fit(X[:n], Y[:n])
+    model = nn.GatedReLUClassifier(n_gates=2, random_state=0).fit(X[:n], Y[:n])
     assert model.loss_ == loss
     assert model.predict_proba(X).shape == (len(X), 2)
 
 
 def test_the_choice_of_beta_leaves_the_held_out_outputs(monkeypatch):
     fits = []
-    train = GatedReLUClassifier._train
-    monkeypatch.setattr(GatedReLUClassifier, "_train", lambda self, *a: (fits.append(1), train(self, *a))[1])
+    train = nn.GatedReLUClassifier._train
+    monkeypatch.setattr(nn.GatedReLUClassifier, "_train", lambda self, *a: (fits.append(1), train(self, *a))[1])
     for beta, more in (("auto", 0), (1e-2, 5)):
-        model = GatedReLUClassifier(n_gates=4, beta=beta, loss="squared", random_state=0).fit(X, Y)
+        model = nn.GatedReLUClassifier(n_gates=4, beta=beta, loss="squared", random_state=0).fit(X, Y)
         before = len(fits)
         first = model.predict_proba(X)
         np.testing.assert_array_equal(model.predict_proba(X), first)
         assert len(fits) - before == more
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_copies_of_a_model_have_its_probabilities(kind, tmp_path):
-    model = clone(KINDS[kind]).set_params(loss="squared", beta=1e-2, tol=0.1).fit(X[:40], THREE[:40])
-    save_model(model, tmp_path / "model.npz")
-    module: dict = {}
-    exec(model.to_source(), module)
-    wanted = model.predict_proba(X)
-    np.testing.assert_array_equal(load_model(tmp_path / "model.npz").predict_proba(X), wanted)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), wanted)
-    np.testing.assert_allclose(module["predict_proba"](X), wanted, rtol=1e-9)
-
-
 @pytest.mark.parametrize("beta", ["auto", 1e-2])
 def test_a_search_and_shards_have_probabilities(beta):
-    search = BetaCV(clone(KINDS["gated"]).set_params(loss="squared"), betas=[1e-2, 1e-3], cv=3).fit(X, Y)
-    shards = Shards([X[:200], X[200:]], [Y[:200], Y[200:]], part_rows=128)
-    sharded = GatedReLUClassifier(n_gates=4, loss="squared", beta=beta, random_state=0).fit(shards)
+    search = nn.BetaCV(clone(KINDS["gated"]).set_params(loss="squared"), betas=[1e-2, 1e-3], cv=3).fit(X, Y)
+    shards = nn.Shards([X[:200], X[200:]], [Y[:200], Y[200:]], part_rows=128)
+    sharded = nn.GatedReLUClassifier(n_gates=4, loss="squared", beta=beta, random_state=0).fit(shards)
     for model in (search, sharded):
         assert log_loss(Y, model.predict_proba(X)) < 0.2
 

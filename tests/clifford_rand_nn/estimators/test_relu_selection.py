@@ -133,9 +133,8 @@ def test_a_network_that_ends_early_is_no_worse_than_that_of_its_gates(monkeypatc
     assert checked.objective == pytest.approx(model.result_.objective, rel=1e-9)
     again, task = begun(ConvexReLUClassifier(n_gates=4, random_state=0), X, TWO)
     neurons = own_neurons(again._candidates(task)[1])
-    least = InteriorPoint().solve(
-        LassoProblem(neurons.columns(task.rows), task.targets, model.beta_, **again._options(task))
-    )
+    lasso = LassoProblem(neurons.columns(task.rows), task.targets, model.beta_, **again._options(task))
+    least = InteriorPoint().solve(lasso)
     assert model.result_.objective <= least.objective * (1 + 1e-3)
 
 

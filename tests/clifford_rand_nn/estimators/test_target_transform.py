@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn import ConvexNetworkRegressor, Shards, load_model, save_model
+from clifford_rand_nn import ConvexNetworkRegressor, Shards
 from clifford_rand_nn.export.program import rows as program_rows
 from clifford_rand_nn.kernel_network.candidates import Problem
 from clifford_rand_nn.kernel_network.target_transform import (
@@ -123,12 +123,8 @@ def test_the_comparison_is_that_of_networks_refitted_without_each_row(weighted):
         f = np.empty(n)
         for i in range(n):
             kept = np.delete(np.arange(n), i)
-            system = np.block(
-                [
-                    [K[np.ix_(kept, kept)] + 0.01 * n * np.diag(1 / w[kept]), np.ones((n - 1, 1))],
-                    [np.ones((1, n - 1)), np.zeros((1, 1))],
-                ]
-            )
+            ones, ridged = np.ones((n - 1, 1)), K[np.ix_(kept, kept)] + 0.01 * n * np.diag(1 / w[kept])
+            system = np.block([[ridged, ones], [ones.T, np.zeros((1, 1))]])
             solved = np.linalg.solve(system, np.append(t[kept], 0.0))
             f[i] = K[i, kept] @ solved[:-1] + solved[-1]
         h = {"none": f, "log": np.exp(f), "sqrt": np.maximum(f, 0) ** 2}[name]
@@ -190,7 +186,7 @@ def test_later_blocks_are_predicted_by_means_of_fits_to_the_rows_before():
 
 
 @pytest.mark.parametrize("name", TARGET_TRANSFORMS)
-def test_exports_files_and_proofs_are_those_of_the_model(tmp_path, name):
+def test_exports_and_proofs_are_those_of_the_model(name):
     rng = np.random.default_rng(8)
     X, y, _ = lognormal(60, rng)
     new = rng.uniform(-3, 3, (50, 2))
@@ -199,14 +195,7 @@ def test_exports_files_and_proofs_are_those_of_the_model(tmp_path, name):
     exec(model.to_source(coverage=0.8), source)
     np.testing.assert_allclose(source["predict"](new), model.predict(new), rtol=1e-9)
     np.testing.assert_allclose(source["predict_interval"](new), model.predict_interval(new, coverage=0.8), rtol=1e-9)
-    save_model(model, tmp_path / "model.npz")
-    loaded = load_model(tmp_path / "model.npz")
-    np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
-    np.testing.assert_array_equal(loaded.predict_interval(new), model.predict_interval(new))
-    assert loaded.target_transform_ == model.target_transform_
-    assert loaded.certificate_.verify(X, y).relative_gap < 1e-9
-    exact = loaded.certificate_.export(tmp_path / "proof.json", X, y)
-    assert exact.relative_gap < 1e-9
+    assert model.certificate_.verify(X, y, exact=True).relative_gap < 1e-9
 
 
 def test_outputs_far_above_all_targets_are_bounded():
