@@ -12,30 +12,11 @@ from clifford_rand_nn.displays.regions import DecisionRegionsDisplay
 def plot_decision_regions(
     ax: Any, model: Any, X: ArrayLike, y: ArrayLike, title: str = "", *, resolution: int = 500, gates: Any = None
 ) -> None:
-    """Fill the regions that a classifier gives to each class, and mark the points of each class.
+    """Fill the regions that a classifier gives to each class, and mark the points X (n, 2) of each class y (n,).
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    model : object with ``predict``
-        Fitted to two features and at most eight classes.
-    X : (n, 2) array
-    y : (n,) array
-    title : str
-    resolution : int
-        Grid points along each side.
-    gates : Gates or (directions (2, m), offsets (m,)), optional
-        Hyperplanes to draw as thin lines.
+    The grid has ``resolution`` points along each side. ``gates``, or directions (2, m) and offsets (m,), are drawn as
+    thin lines. Raises ArgumentError if X has not two columns, or there are more than eight classes.
 
-    Raises
-    ------
-    ArgumentError
-        X has not two columns, or there are more than eight classes.
-    MissingDependencyError
-        matplotlib is not installed.
-
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> from clifford_rand_nn import GatedReLUClassifier, spiral
     >>> X, y = spiral()
@@ -62,22 +43,10 @@ def spiral_figure(
     lines: bool = False,
     columns: int = 2,
 ) -> Any:
-    """Return a figure with one panel of decision regions for each ``(title, model, gates)``, two in a row.
+    """Return a figure with one panel of decision regions for each ``(title, model, gates)``, ``columns`` in a row.
 
-    Parameters
-    ----------
-    panels : sequence of (str, classifier, Gates or None)
-    X : (n, 2) array
-    y : (n,) array
-    resolution : int
-        Grid points along each side of a panel.
-    lines : bool
-        Whether the gates' hyperplanes are drawn.
-    columns : int
-        Panels in a row.
+    With ``lines`` the gates' hyperplanes are drawn.
 
-    Examples
-    --------
     >>> from clifford_rand_nn import GatedReLUClassifier, spiral
     >>> X, y = spiral()
     >>> model = GatedReLUClassifier(n_gates=20, random_state=0).fit(X, y)

@@ -218,26 +218,17 @@ def prediction_error(model: Any, X: Any, y: NDArray[Any], weights: Array | None 
 class ColumnImportance(NamedTuple):
     r"""The importance of a table column for a network.
 
-    Attributes
-    ----------
-    name : str
-    gradient : float
-        Mean over rows of :math:`|\partial f/\partial x_j|` times the deviation of the column, summed over the
-        encoded columns that it became, and the root of the squares of several outputs.
-    share : float
-        Of the sum over columns.
-    permuted : float or None
-        Increase of the log loss where the column is permuted (decrease of R², or of the accuracy, where there are no
-        probabilities); of more than 60 columns, for those of the largest gradients.
-    permuted_error : float or None
-        Standard deviation of that over permutations.
+    The gradient is the mean over rows of :math:`|\partial f/\partial x_j|` times the deviation of the column, summed
+    over the encoded columns that it became, and the root of the squares of several outputs.
     """
 
     name: str
     gradient: float
-    share: float
+    share: float  # of the sum of gradients over columns
+    # increase of the log loss where the column is permuted (decrease of R², or of the accuracy, where there are no
+    # probabilities); of more than 60 columns, for those of the largest gradients
     permuted: float | None = None
-    permuted_error: float | None = None
+    permuted_error: float | None = None  # standard deviation of that over permutations
 
 
 def gradient_sizes(context: Context, rows: Rows | None) -> Array:

@@ -32,74 +32,34 @@ _DIRECTIONS = 3
 
 @short_repr
 class Neuron(NamedTuple):
-    r"""A neuron of a finite network.
+    r"""A neuron of a finite network, active where :math:`h\cdot x+c\ge0`."""
 
-    Attributes
-    ----------
-    number : int
-        Its place in the lists of the estimator.
-    plane : str
-        Where it is on, in units of the columns, the largest weights by name.
-    direction : (k,) array
-        Weights of the encoded columns in :math:`h\cdot x+c\ge0`.
-    offset : float
-        c, for the encoded columns.
-    rows : list of int or None
-        Training rows that span the plane; None where they are not known, or none do.
-    region : float or None
-        Share of the rows that were given in which it is active.
-    variance : float or None
-        Its share of the variance of the output, its covariance with it over that variance; shares add up to 1.
-    size : float
-        Its mean contribution by size over the rows that were given, or the norm of its weights where none were.
-    """
-
-    number: int
-    plane: str
-    direction: Array
-    offset: float
-    rows: list[int] | None
-    region: float | None
-    variance: float | None
-    size: float
+    number: int  # its place in the lists of the estimator
+    plane: str  # where it is active, in units of the columns, the largest weights by name
+    direction: Array  # h (k,), for the encoded columns
+    offset: float  # c
+    rows: list[int] | None  # training rows that span the plane; None where they are not known, or none do
+    region: float | None  # share of the rows that were given in which it is active
+    variance: float | None  # its covariance with the output over the variance of that; these shares add up to 1
+    size: float  # its mean contribution by size over the rows that were given; without these the norm of its weights
 
 
 @short_repr
 class InfluentialRow(NamedTuple):
-    """A training row by its influence: its mean share by size in the outputs of rows.
+    """A training row by its influence: its mean share by size in the outputs of rows."""
 
-    Attributes
-    ----------
-    number : int or None
-        None where the model does not know it.
-    place : int
-        Among the rows of the network.
-    share : float
-        Of the sum over all rows.
-    weights : (C,) array
-        Its dual weights, α of a network with infinitely many gates or θ/nβ: positive ones contribute towards an output.
-    """
-
-    number: int | None
-    place: int
-    share: float
-    weights: Array
+    number: int | None  # None where the model does not know it
+    place: int  # among the rows of the network
+    share: float  # of the sum over all rows
+    weights: Array  # (C,), α of infinitely many gates, or θ/nβ: positive ones contribute towards an output
 
 
 @short_repr
 class Direction(NamedTuple):
-    """A combination of columns along which a network with learned gates changes.
+    """A combination of columns along which a network with learned gates changes."""
 
-    Attributes
-    ----------
-    share : float
-        Of the squared slope of the network.
-    weights : (d,) array
-        Of the standardized columns, of length 1.
-    """
-
-    share: float
-    weights: Array
+    share: float  # of the squared slope of the network
+    weights: Array  # (d,), of the standardized columns, of length 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,24 +77,12 @@ class ModelExplanation(TextShown):
     encoded columns of a table column together); it says what the model loses without it, on rows of training what it
     has learned, on new ones what serves. Of correlated columns neither tells: permuting one costs little where
     the other is left, and rows are made that cannot be, while slopes are shared between them as the training pleased.
-
-    Attributes
-    ----------
-    columns : list of ColumnImportance
-        The most important first: by permutation where targets were given, else by gradient.
-    neurons : list of Neuron or None
-        Those of the largest contribution first.
-    rows : list of InfluentialRow or None
-        Those of the largest influence first; of a finite network where the training rows were given.
-    directions : list of Direction or None
-        Eigenvectors of M, where gates were learned.
-    context : Context
     """
 
-    columns: list[ColumnImportance]
-    neurons: list[Neuron] | None
-    rows: list[InfluentialRow] | None
-    directions: list[Direction] | None
+    columns: list[ColumnImportance]  # the most important first: by permutation where targets were given, else gradient
+    neurons: list[Neuron] | None  # those of the largest contribution first
+    rows: list[InfluentialRow] | None  # by influence; of a finite network where the training rows were given
+    directions: list[Direction] | None  # eigenvectors of M, where gates were learned
     context: Context = field(repr=False)
 
     def __str__(self) -> str:

@@ -26,25 +26,13 @@ _IDENTIFIER = re.compile(r"(.*[_\s.-])?(?i:id|ids|uuid|guid|index|idx|key|nr|no)
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """Type of a column.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"numeric", "boolean", "categorical", "date", "text", "dropped"}
-    reason : str
-        In a few words.
-    n_missing : int
-        Cells without a value.
-    is_user_specified : bool
-        Whether the kind was given rather than found.
-    """
+    """Type of a column."""
 
     name: str
-    kind: str
-    reason: str
-    n_missing: int = 0
-    is_user_specified: bool = False
+    kind: str  # one of "numeric", "boolean", "categorical", "date", "text" and "dropped"
+    reason: str  # in a few words
+    n_missing: int = 0  # cells without a value
+    is_user_specified: bool = False  # whether the kind was given rather than found
 
 
 def find_kinds(

@@ -35,29 +35,14 @@ class TableWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Notes:
-    """Notes of `encode`; the sum of two is that of both tables.
-
-    Attributes
-    ----------
-    rows : int
-    ignored : tuple of str
-        Columns that the model does not know.
-    unknown : dict of str to dict of str to int
-        For each column of categories the ones that were not there in training, and in how many rows.
-    filled : dict of str to int
-        Missing cells of columns in which none was missing in training.
-    unread : dict of str to tuple
-        For each column with cells that could not be read their number, the first one, and its row.
-    left_out : tuple of str
-        Columns that a fit leaves out, and why.
-    """
+    """Notes of `encode`; the sum of two is that of both tables."""
 
     rows: int = 0
-    ignored: tuple[str, ...] = ()
-    unknown: dict[str, dict[str, int]] = field(default_factory=dict)
-    filled: dict[str, int] = field(default_factory=dict)
-    unread: dict[str, tuple[int, str, Any]] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()  # columns that the model does not know
+    unknown: dict[str, dict[str, int]] = field(default_factory=dict)  # new categories of columns, in how many rows
+    filled: dict[str, int] = field(default_factory=dict)  # missing cells of columns without any in training
+    unread: Unread = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()  # columns that a fit leaves out, and why
 
     def __add__(self, other: "Notes") -> "Notes":
         unknown = {
@@ -185,10 +170,8 @@ def read_cells(readers: Iterable[Reader], frame: Any, unread: Unread) -> dict[st
 def _asked(encoder: Any, there: list[str]) -> dict[str, str]:
     """Return the kinds that were given, by name."""
     asked: dict[str, str] = {}
-    for name, kind in (
-        *((kind, kind) for kind in KINDS[:-1]),
-        ("drop", KINDS[-1]),
-    ):
+    for kind in KINDS:
+        name = "drop" if kind == "dropped" else kind
         for column in column_names(getattr(encoder, name), name, _OWNER):
             if column not in there:
                 hint = f"The columns are {listed(there, column)}."

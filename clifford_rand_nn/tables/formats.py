@@ -112,37 +112,14 @@ def read_blocks(
     r"""Read a table as data frames of about ``rows`` rows, in their order, so that memory does not grow with the file.
 
     Parquet is read by its row groups, an NPZ by the rows of X (an X in Fortran's order, ARFF and Excel, at once), CSV
-    by pandas' reader of chunks.
+    by pandas' reader of chunks. The index counts the rows of the file. ArgumentError is raised as by `read_frame`; a
+    block may come before the fault is met.
 
-    Parameters
-    ----------
-    path : path
-        As for `read_frame`.
-    rows : int
-        About as many in a frame.
-    columns : sequence of str, function or None
-        Those to read; None for all. A function gets the names that are there, and returns those to read.
-    string_columns : sequence of str
-        Columns of a CSV whose cells are texts in every frame, even if those of one are all numbers; the
-        `columns_as_text` of a `TableEncoder`.
-    as_number : sequence of str
-        Columns of a CSV that hold numbers, among which no codes such as 007 are looked for; the
-        `columns_as_number` of a `TableEncoder`.
-    dialect
-        ``separator``, ``decimal``, ``header`` and ``encoding`` as for `read_frame`.
+    ``columns`` are those to read, None for all; a function gets the names that are there, and returns those to read.
+    Of a CSV the cells of ``string_columns`` are texts in every frame, even if those of one are all numbers
+    (`columns_as_text` of a `TableEncoder`), and among ``as_number`` no codes such as 007 are looked for
+    (`columns_as_number`). ``dialect`` has ``separator``, ``decimal``, ``header`` and ``encoding`` as for `read_frame`.
 
-    Yields
-    ------
-    pandas.DataFrame
-        The index counts the rows of the file.
-
-    Raises
-    ------
-    ArgumentError
-        As `read_frame` does; a block may come before the fault is met.
-
-    Examples
-    --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "new.csv"
     >>> _ = path.write_text("a,b\n" + "1,x\n" * 5)
@@ -316,12 +293,7 @@ class ExcelFile(TableFile):
         return _with_names(self.file, frame, names, notes)
 
 
-FORMATS: dict[str, type[TableFile]] = {
-    ".parquet": ParquetFile,
-    ".npz": NpzFile,
-    ".arff": ArffFile,
-    ".xlsx": ExcelFile,
-}
+FORMATS: dict[str, type[TableFile]] = {".parquet": ParquetFile, ".npz": NpzFile, ".arff": ArffFile, ".xlsx": ExcelFile}
 
 
 def open_table(path: str | Path, **dialect: Any) -> TableFile:
