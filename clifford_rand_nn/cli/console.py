@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from clifford_rand.errors import ArgumentError, MissingDependencyError, printable
-from clifford_rand_nn._words import joined, printable_lines, some_of
+from clifford_rand_nn._words import aligned, joined, printable_lines, some_of
 from clifford_rand_nn.cli.sigint import was_interrupted
 
 _PARAMETER = re.compile(r"The '(\w+)' parameter of (?:TableEncoder|read_frame|read_blocks) must")
@@ -144,17 +144,15 @@ def show_pairs(rows: Sequence[tuple[str, str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console, rows = _console(), [(printable(name), printable(value)) for name, value in rows]
+    console = _console()
     if not console.is_terminal:
-        width = max(len(name) for name, _ in rows)
-        for name, value in rows:
-            say(f"{name:<{width}}  {value}")
+        say("\n".join(aligned(rows, right=(), indent="")))
         return
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     for name, value in rows:
-        table.add_row(name, Text(value))
+        table.add_row(printable(name), Text(printable(value)))
     console.print(table)
 
 
@@ -172,11 +170,8 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
     rows = [list(map(printable, row)) for row in rows]
     wordy = [i == 0 or name in text for i, name in enumerate(columns)]
     if not console.is_terminal:
-        say(title)
-        widths = [max(len(cell) for cell in column) for column in zip(columns, *rows, strict=True)]
-        for row in (columns, *rows):
-            cells = [f"{c:{'<' if words else '>'}{w}}" for c, words, w in zip(row, wordy, widths, strict=True)]
-            say("  ".join(cells).rstrip())
+        right = [i for i, words in enumerate(wordy) if not words]
+        say("\n".join([title, *aligned([columns, *rows], right, indent="")]))
         return
     width = sum(max(map(len, column)) + _GAP for column in zip(columns, *rows, strict=True)) - _GAP
     narrow = width > console.width  # then headings and words are folded, and columns stand closer; numbers stay whole

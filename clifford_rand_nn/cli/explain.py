@@ -39,7 +39,7 @@ def run_explain(
     from clifford_rand_nn.explanation.model_summary import explain
 
     loaded = read_model(path)
-    model, rows, truth = _whole(loaded), None, None
+    model, rows, truth = loaded.whole, None, None
     if train is not None:
         rows, truth = _read_training(loaded, train, target, dialect)
     if table is None:
@@ -53,32 +53,21 @@ def run_explain(
         return
     frame = loaded.columns_of(table, read_frame(table, **dialect))
     numbers = list(row) if row else [0]
-    beyond = [number for number in numbers if number >= len(frame)]
-    if beyond:
-        raise ArgumentError(f"{table}: there is no row {beyond[0]}; it has {len(frame)} rows, counted from 0.")
+    if max(numbers) >= len(frame):
+        raise ArgumentError(f"{table}: there is no row {max(numbers)}; it has {len(frame)} rows, counted from 0.")
     if not row and len(frame) > 1 and not as_json:
         say(f"Row 0 of {len(frame)}; --row takes another.\n")
     with refused_data(str(table)):
-        explanation = explain(model, _take(frame, numbers), X_train=rows, y_train=truth)
+        taken = frame.iloc[numbers] if hasattr(frame, "iloc") else frame[numbers]
+        explanation = explain(model, taken, X_train=rows, y_train=truth)
     if as_json:
-        rows_of_json = zip(numbers, explanation.to_dict(_TOP), strict=True)
-        explained = [{"row": number} | record for number, record in rows_of_json]
+        explained = [{"row": i} | record for i, record in zip(numbers, explanation.to_dict(_TOP), strict=True)]
         print_json({"model_file": str(path), "table": str(table), "explained": explained})
     else:
         for i, number in enumerate(numbers):
             say(f"Row {number} of {table}")
             say(str(explanation[i]) + ("\n" if i + 1 < len(numbers) else ""))
     _draw(explanation, picture)
-
-
-def _whole(loaded: LoadedModel) -> Any:
-    """Return the model with all its steps."""
-    from sklearn.pipeline import Pipeline
-
-    steps = [("table", loaded.encoder)] if loaded.encoder is not None else []
-    if loaded.prefix is not None:
-        steps += loaded.prefix.steps
-    return Pipeline([*steps, ("model", loaded.model)]) if steps else loaded.model
 
 
 def _read_training(loaded: LoadedModel, train: Path, target: str | None, dialect: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -96,10 +85,6 @@ def _read_training(loaded: LoadedModel, train: Path, target: str | None, dialect
     if parts.left_out:
         complain("note", f"{train}: rows are counted without the {parts.left_out} that have no {target!r}, as in fit")
     return loaded.columns_of(train, parts.features), parts.target
-
-
-def _take(rows: Any, numbers: Sequence[int]) -> Any:
-    return rows.iloc[list(numbers)] if hasattr(rows, "iloc") else rows[list(numbers)]
 
 
 def _draw(explanation: Any, picture: Path | None) -> None:

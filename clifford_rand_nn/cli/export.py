@@ -15,11 +15,11 @@ from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.cli.console import check_out, complain, refused_data, say, show_pairs
 from clifford_rand_nn.cli.exported import EXPORTERS, Exported
-from clifford_rand_nn.cli.tables import LoadedModel, named_errors, take_apart
+from clifford_rand_nn.cli.tables import LoadedModel, named_errors, read_noted, take_apart
 from clifford_rand_nn.export.numpy_source import arrays_beside
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.model_file import load_model
-from clifford_rand_nn.tables import TableEncoder, read_frame
+from clifford_rand_nn.tables import TableEncoder
 from clifford_rand_nn.tables.column_readers import BooleanReader, CategoryReader, DateReader, NumberReader, TextReader
 from clifford_rand_nn.tables.encodings import words_of
 
@@ -39,19 +39,16 @@ def run_export(
         check_out(arrays_beside(out), force, (".npz",), "large arrays of a module")
     loaded: Any = load_model(path)
     model = getattr(loaded, "estimator_", loaded)
-    drawn = compare_on is None
-    table = (
-        sample_rows(model, dtype)
-        if compare_on is None
-        else _read_rows(compare_on, dialect, take_apart(path, loaded), model)
-    )
+    if compare_on is None:
+        table, which = sample_rows(model, dtype), "sampled around the training rows"
+    else:
+        table, which = _read_rows(compare_on, dialect, take_apart(path, loaded)), f"of {compare_on}"
     exported = EXPORTERS[out.suffix.lower()](model, out, table, dtype, coverage)
     say(f"{out} written, {_size(exported)}")
     pairs = [("input", line) for line in exported.inputs[:_SHOWN]]
     if len(exported.inputs) > _SHOWN:
         pairs.append(("", f"… {len(exported.inputs)} inputs in all"))
     pairs += [("output", line) for line in exported.outputs]
-    which = "sampled around the training rows" if drawn else f"of {compare_on}"
     pairs.append(("compared", _compared(model, exported, table, which)))
     show_pairs(pairs)
     for note in exported.notes:
@@ -61,24 +58,15 @@ def run_export(
         say(line)
 
 
-def _read_rows(path: Path, dialect: Mapping[str, Any], parts: LoadedModel, model: Any) -> Any:
+def _read_rows(path: Path, dialect: Mapping[str, Any], loaded: LoadedModel) -> Any:
     """Return rows that the model can predict, before anything is written."""
-    table = _read_table(path, dialect)
+    is_array = path.suffix.lower() == ".npz"
+    table = read_npz(path, ("X",), what="this table")[0]["X"] if is_array else read_noted(path, dialect)
     with named_errors(path), refused_data(str(path)), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if hasattr(table, "columns"):
-            table = parts.columns_of(path, table)
-        model.predict(table)
+        table = table if is_array else loaded.columns_of(path, table)
+        loaded.whole.predict(table)
     return table
-
-
-def _read_table(path: Path, dialect: Mapping[str, Any]) -> Any:
-    if path.suffix.lower() == ".npz":
-        return read_npz(path, ("X",), what="this table")[0]["X"]
-    frame = read_frame(path, **dialect)
-    for note in frame.attrs.get("notes", ()):
-        complain("note", f"{path}: {note}")
-    return frame
 
 
 def _size(exported: Exported) -> str:
@@ -101,13 +89,11 @@ def _compared(model: Any, exported: Exported, table: Any, which: str) -> str:
             expected = model.predict_proba(table) if hasattr(model, "predict_proba") else model.decision_function(table)
     expected = np.asarray(expected, dtype=np.float64).reshape(len(predicted), -1)
     off = float(np.abs(np.asarray(numbers, dtype=np.float64).reshape(expected.shape) - expected).max(initial=0.0))
-    what = "predictions"
-    text = f"on {len(predicted):,} rows {which}: "
+    what, text = "predictions", f"on {len(predicted):,} rows {which}: "
     if labels is not None:
         wrong = int((np.asarray(labels) != predicted).sum())
-        text += "all labels agree" if not wrong else f"{wrong} labels differ from the model's"
+        text += f"{wrong} labels differ from the model's, " if wrong else "all labels agree, "
         what = "probabilities" if hasattr(model, "predict_proba") else "scores"
-        text += ", "
     if off > _NEAR * max(1.0, float(np.abs(expected).max(initial=0.0))):
         complain("warning", f"{what} of the new file differ from the model's by up to {off:.1e}.")
     return f"{text}{what} differ by at most {off:.1e}"

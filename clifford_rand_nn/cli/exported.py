@@ -61,9 +61,7 @@ def to_onnx(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Ex
         (first,) = graph.input
         X = f"np.zeros((1, {first.type.tensor_type.shape.dim[1].dim_value}), dtype=np.{inputs['X']})"
         usage.append(f"session.run(None, {{'X': {X}}})")
-    exported = Exported(
-        [to], [line(column) for column in graph.input], [line(column) for column in graph.output], usage
-    )
+    exported = Exported([to], list(map(line, graph.input)), list(map(line, graph.output)), usage)
     if not available("onnxruntime"):
         return replace(exported, why_not=f"not, it needs onnxruntime: {install_command('onnxruntime', 'onnx')}")
     runtime = require("onnxruntime", extra="onnx", purpose="comparing")
@@ -76,7 +74,7 @@ def to_onnx(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> Ex
         out = dict(zip(names, session.run(None, fed), strict=True))
         if "label" not in out:
             return None, out["variable"]
-        return out["label"], _as_decision(out.get("probabilities", out.get("scores")))
+        return out["label"], out.get("probabilities", out.get("scores"))
 
     return replace(exported, run=run)
 
@@ -118,11 +116,8 @@ def to_torch(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> E
         last, before = model.steps[-1][1], model[:-1]
         notes = ["the steps before the model are not in the program: it takes their output"]
     d = int(last.n_features_in_)
-    usage = [
-        "import torch",
-        f"program = torch.export.load({to.name!r}).module()",
-        f"program(torch.zeros(1, {d}, dtype=torch.float64))",
-    ]
+    usage = ["import torch", f"program = torch.export.load({to.name!r}).module()"]
+    usage.append(f"program(torch.zeros(1, {d}, dtype=torch.float64))")
 
     def run(rows: Any) -> _Result:
         X = rows if before is None else before.transform(rows)
@@ -137,45 +132,39 @@ def to_torch(model: Any, to: Path, table: Any, dtype: str, coverage: float) -> E
     return Exported([to], [f"X: float64 (rows, {d})"], lines, usage, run, notes=notes)
 
 
-EXPORTERS: dict[str, Callable[[Any, Path, Any, str, float], Exported]] = {
-    ".onnx": to_onnx,
-    ".py": to_source,
-    ".pt2": to_torch,
-}
+Exporter = Callable[[Any, Path, Any, str, float], Exported]
+EXPORTERS: dict[str, Exporter] = {".onnx": to_onnx, ".py": to_source, ".pt2": to_torch}
+
+
+def _kinds(model: Any) -> dict[str, str]:
+    """Return what the columns of a table are, "numbers", "words" or "days"; nothing for a model that takes rows."""
+    program = model_program(model)
+    return {} if program is None else {column.name: column.op for column in program.table}
 
 
 def _dates_in(model: Any) -> str:
     """Return a comment on columns of an example that are dates, if there are any."""
-    program = model_program(model)
-    names = [column.name for column in program.table if column.op == "days"] if program is not None else []
+    names = [name for name, kind in _kinds(model).items() if kind == "days"]
     return f"  # {some_of(names, _NAMED)}: days since 1970-01-01, {_DAYS:.0f} is {_DATE}" if names else ""
 
 
 def _cells(model: Any, days: str = ", days since 1970-01-01, NaN where missing") -> dict[str, str]:
     """Return what cells of the columns of a table may be, by their names; ``days`` is what dates are."""
-    program = model_program(model)
-    if program is None or not program.table:
-        return {}
-    words_of_column = words_of(model.steps[0][1].encodings_)
+    kinds = _kinds(model)
+    words = words_of(model.steps[0][1].encodings_) if kinds else {}
     missing = {"numbers": ", NaN where missing", "words": ", empty where missing", "days": days}
-    hints = {}
-    for column in program.table:
-        some = words_of_column.get(column.name, [])
-        shown = f", such as {', '.join(some[:3])}" if some else ""
-        hints[column.name] = missing[column.op] + shown
-    return hints
+    such = {name: f", such as {', '.join(some[:3])}" for name, some in words.items() if some}
+    return {name: missing[kind] + such.get(name, "") for name, kind in kinds.items()}
 
 
 def _example_row(model: Any, names: list[str], form: str = "{}") -> str:
     """Return a row as the entries of a dict: medians, and first categories."""
-    program = model_program(model)
-    program = program if program is not None and program.table else None
-    encodings = () if program is None else model.steps[0][1].encodings_
+    kinds = _kinds(model)
+    encodings = model.steps[0][1].encodings_ if kinds else ()
     words_of_column, fills = words_of(encodings), fills_of(encodings)
     shown = []
     for name in names[:_SHOWN]:
-        words = words_of_column.get(name, [])
-        kind = "" if program is None else next(column.op for column in program.table if column.name == name)
+        words, kind = words_of_column.get(name, []), kinds.get(name)
         cell: Any = fills.get(name, 0.0)
         if kind == "words":
             cell = words[0] if words else "yes"
@@ -191,14 +180,13 @@ def _columns(model: Any, table: Any) -> Any:
     """Return the columns of a table as numbers, texts or None, and moments, as the encoder of a pipeline reads them."""
     if not hasattr(table, "columns") or not isinstance(model.steps[0][1], TableEncoder):
         return table
-    program = model_program(model)
-    texts = {column.name for column in program.table if column.op == "words"} if program is not None else set()
+    kinds = _kinds(model)
     columns: dict[str, Any] = {}
     for reader in model.steps[0][1].readers_:
         column = table[reader.name]
         if isinstance(reader, DateReader):
             columns[reader.name] = reader.moments(column, {})
-        elif reader.name in texts:
+        elif kinds.get(reader.name) == "words":
             columns[reader.name] = words(column)
         else:
             own = isinstance(reader, NumberReader)
@@ -212,11 +200,7 @@ def _fed(columns: Any, name: str, kind: str) -> Any:
         return columns.astype(kind)
     cells = np.asarray(columns[name])
     if kind == "text":
-        cells = np.array(["" if cell is None or cell != cell else cell for cell in cells], dtype=object)
-    elif cells.dtype.kind == "M":
+        return np.array([["" if cell is None or cell != cell else cell] for cell in cells], dtype=object)
+    if cells.dtype.kind == "M":
         cells = np.where(np.isnat(cells), np.nan, cells.astype(np.int64) / 86_400e6)
-    return cells.reshape(-1, 1) if kind == "text" else cells.reshape(-1, 1).astype(kind)
-
-
-def _as_decision(values: Any) -> Any:
-    return values[:, 0] if values.shape[1] == 1 else values
+    return cells.reshape(-1, 1).astype(kind)

@@ -6,6 +6,7 @@ import sys
 import time
 import warnings
 from dataclasses import asdict, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,19 +82,16 @@ def run_fit(
         test = None if data.test is None else read_other(data.test, reading, encoder, rows.names)
     task, why = (choice.task.value, "as asked") if choice.task.value != "auto" else choose_task(rows.y)
     if task == "regression" and rows.y.dtype.kind not in "biuf":
-        raise ArgumentError(
-            f"{data.train}: the target {target!r} holds text, not numbers; leave out --task regression."
-        )
+        fault = f"the target {target!r} holds text, not numbers; leave out --task regression"
+        raise ArgumentError(f"{data.train}: {fault}.")
     if output.prints_text:
         say(f"{task}: {why}")
     model = make_estimator(task, choice, finite, verbose=int(output.prints_text))
     _note_many_columns(model, *rows.X.shape)
-    began = time.perf_counter()
+    beside = {name: value for name in ("groups", "order") if (value := getattr(rows, name)) is not None}
     shown = reporting(output.prints_text, choice.max_time, brief=True)
-    with refused_data(str(data.train)), warnings.catch_warnings(), shown:
-        warnings.simplefilter("ignore", ConvergenceWarning)  # reported below
-        _fit(model, rows)
-    seconds = time.perf_counter() - began
+    with refused_data(str(data.train)), shown:
+        seconds = _fit(model, rows.X, rows.y, sample_weight=rows.weights, **beside)
     if output.out is not None:
         _save(output.out, model, encoder, rows)  # before anything else can go wrong
     compare = output.compare and not (output.quiet and output.report is None) and not _interrupted(model)
@@ -147,12 +145,18 @@ def _as_options(message: str) -> str:
     return re.sub(r"\bFista\b", "--solver fista", message)
 
 
-def _fit(model: Any, rows: Rows) -> None:
+def _fit(model: Any, *rows: Any, checkpoint: Path | None = None, **beside: Any) -> float:
+    """Fit, and return the seconds that it took."""
+    began = time.perf_counter()
+    beside |= {} if checkpoint is None else {"checkpoint": checkpoint}
     try:
-        beside = {name: value for name in ("groups", "order") if (value := getattr(rows, name)) is not None}
-        model.fit(rows.X, rows.y, sample_weight=rows.weights, **beside)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # `report_end` reports it
+            model.fit(*rows, **beside)
     except KeyboardInterrupt as interrupt:  # solvers return the best point so far: there was none
-        raise KeyboardInterrupt("there is no network yet, so nothing was written.") from interrupt
+        resumed = f" The same command resumes from {checkpoint}, if it is there." if checkpoint else ""
+        raise KeyboardInterrupt(f"there is no network yet, so nothing was written.{resumed}") from interrupt
+    return time.perf_counter() - began
 
 
 def _save(out: Any, model: Any, encoder: TableEncoder | None, rows: Rows) -> None:
@@ -209,11 +213,8 @@ def run_fit_shards(
         plan = model.set_params(verbose=0).plan(shards)
         print_json(asdict(plan)) if output.as_json else say(str(plan))
         return
-    began = time.perf_counter()
-    with refused_data(str(data.shards)), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # reported below
-        _fit_shards(model, shards, data, output.prints_text)
-    seconds = time.perf_counter() - began
+    with refused_data(str(data.shards)), reporting(output.prints_text, choice.max_time, brief=True):
+        seconds = _fit(model, shards, checkpoint=data.checkpoint)
     if output.out is not None:
         save_model(copy.copy(model).set_params(verbose=0), output.out)
     if output.prints_text:
@@ -241,15 +242,6 @@ def _check_shards(choice: ModelChoice, finite: FiniteModel, explicit: dict[str, 
             option = "--no-compare" if name == "compare" else "--" + name.replace("_", "-")
             raise fail(option, _OWNER, "left out", explicit[name], "It is for tables in memory.")
     check_options(choice, finite, explicit)
-
-
-def _fit_shards(model: Any, shards: Shards, data: FitData, shows: bool) -> None:
-    try:
-        with reporting(shows, model.max_time, brief=True):
-            model.fit(shards, checkpoint=data.checkpoint)
-    except KeyboardInterrupt as interrupt:
-        resumed = f" The same command resumes from {data.checkpoint}, if it is there." if data.checkpoint else ""
-        raise KeyboardInterrupt(f"there is no network yet, so nothing was written.{resumed}") from interrupt
 
 
 def _shards_record(shards: Shards, model: Any) -> dict[str, Any]:

@@ -180,14 +180,9 @@ def _arrays(loaded: LoadedModel, new: Path, identifier: str | None) -> Iterator[
 
 def _features(loaded: LoadedModel, new: Path, frame: Any) -> NDArray[np.float64]:
     """Return the features of a model that takes numbers: by name, or in their order where it knows no names."""
-    names = loaded.names
     columns = getattr(frame, "columns", None)
-    if names is not None and columns is not None:
-        there = set(map(str, columns))
-        missing = [name for name in names if name not in there]
-        if missing:
-            raise ArgumentError(f"{new}: a column of the model is missing: {listed(missing)}.")
-        return numeric_features(new, frame, list(names))
+    if loaded.names is not None and columns is not None:
+        return numeric_features(new, loaded.columns_of(new, frame), loaded.names)
     if frame.shape[1] != loaded.n_columns:
         raise ArgumentError(
             f"{new}: there are {frame.shape[1]} feature columns, the model needs {loaded.n_columns}; it was trained "

@@ -22,7 +22,7 @@ from clifford_rand_nn.shards.readers import has_names
 from clifford_rand_nn.shards.source import Shards, shard_blocks
 from clifford_rand_nn.tables import TableEncoder, default_target, read_frame, read_table
 from clifford_rand_nn.tables.cells import without_marks
-from clifford_rand_nn.tables.encoded_rows import column_names, encode
+from clifford_rand_nn.tables.encoded_rows import Notes, column_names, encode
 from clifford_rand_nn.tables.encoder import fitted_encoder
 from clifford_rand_nn.tables.model import training_rows
 from clifford_rand_nn.tables.writers import existing_table, listed
@@ -61,21 +61,15 @@ def read_training(path: Path, reading: Reading) -> tuple[Rows, TableEncoder | No
         table = read_table(path, target=reading.target, weights=reading.weights, groups=reading.groups)
         times = None if reading.order is None else read_table(path, target=reading.order).target
         assert table.target is not None
-        named = table.names or ()
-        return Rows(
-            *(table.X, table.target, table.weights, table.groups, named, named),
-            path=str(path),
-            target=reading.target,
-            order=times,
-        ), None
+        named, is_of = table.names or (), {"path": str(path), "target": reading.target}
+        return Rows(table.X, table.target, table.weights, table.groups, named, named, order=times, **is_of), None
     roles: Any = {name: getattr(reading, name) for name in ("weights", "groups", "order")}
     frame, dates = _read(path, reading), reading.kinds.get("date")
     parts = training_rows(frame, reading.target, **roles, dates=dates, what=str(path))
     with named_errors(path):
         encoder, X, notes = fitted_encoder(TableEncoder(**reading.kinds), parts.features, parts.target)
-    for line in replace(notes, left_out=()).lines():  # the facts of a fit have the columns
-        complain("note", f"{path}: {line}")
-    return _rows(path, X, parts, encoder, reading), encoder
+    # the facts of a fit have the columns that are left out
+    return _rows(path, X, parts, encoder, reading, replace(notes, left_out=())), encoder
 
 
 def read_other(path: Path, reading: Reading, encoder: TableEncoder | None, names: Any) -> Rows:
@@ -98,9 +92,7 @@ def read_other(path: Path, reading: Reading, encoder: TableEncoder | None, names
     parts = training_rows(frame, reading.target, weights=weights, what=str(path))
     with named_errors(path):
         X, notes = encode(encoder, parts.features)
-    for line in notes.lines():
-        complain("note", f"{path}: {line}")
-    return _rows(path, X, parts, encoder, reading)
+    return _rows(path, X, parts, encoder, reading, notes)
 
 
 @contextmanager
@@ -113,10 +105,16 @@ def named_errors(path: Path) -> Iterator[None]:
         raise ArgumentError(text if text.startswith(str(path)) else f"{path}: {text}") from error
 
 
-def _read(path: Path, reading: Reading) -> Any:
-    frame = without_marks(read_frame(path, **reading.dialect), reading.kinds.get("missing_values", ()), reading.target)
+def read_noted(path: Path, dialect: Mapping[str, Any]) -> Any:
+    """Read a table, and print how it is written."""
+    frame = read_frame(path, **dialect)
     for note in frame.attrs.get("notes", ()):
         complain("note", f"{path}: {note}")
+    return frame
+
+
+def _read(path: Path, reading: Reading) -> Any:
+    frame = without_marks(read_noted(path, reading.dialect), reading.kinds.get("missing_values", ()), reading.target)
     if len(frame) == 0:
         raise ArgumentError(f"{path}: the table has columns but no rows.")
     return frame
@@ -129,12 +127,11 @@ def _refuse_kinds(path: Path, reading: Reading) -> None:
         raise fail(option, "clifford-rand", f"left out for the NPZ {path}", ", ".join(columns), hint)
 
 
-def _rows(path: Path, X: Any, parts: Any, encoder: TableEncoder, reading: Reading) -> Rows:
+def _rows(path: Path, X: Any, parts: Any, encoder: TableEncoder, reading: Reading, notes: Notes) -> Rows:
+    for line in notes.lines():
+        complain("note", f"{path}: {line}")
     return Rows(
-        X=np.ascontiguousarray(X, dtype=np.float64),
-        y=parts.target,
-        weights=parts.weights,
-        groups=parts.groups,
+        *(np.ascontiguousarray(X, dtype=np.float64), parts.target, parts.weights, parts.groups),
         order=parts.order,
         names=tuple(map(str, encoder.get_feature_names_out())),
         origin=tuple(map(str, encoder.source_columns_)),
@@ -151,7 +148,7 @@ def _rows(path: Path, X: Any, parts: Any, encoder: TableEncoder, reading: Readin
 class LoadedModel:
     """A model file, taken apart."""
 
-    path: Path
+    whole: Any  # the model with all its steps
     encoder: TableEncoder | None  # the encoder of tables; None if the model takes numbers
     prefix: Any  # other steps before the model
     model: Any
@@ -159,8 +156,7 @@ class LoadedModel:
     @property
     def names(self) -> tuple[str, ...] | None:
         """Columns of a table that the model was trained on, or None if they had no names."""
-        first = self.encoder or self.prefix or self.model
-        names = getattr(first, "feature_names_in_", None)
+        names = getattr(self.whole, "feature_names_in_", None)
         return None if names is None else tuple(map(str, names))
 
     @property
@@ -173,8 +169,7 @@ class LoadedModel:
     @property
     def n_columns(self) -> int:
         """Columns of a table."""
-        first = self.encoder or self.prefix or self.model
-        return int(first.n_features_in_)
+        return int(self.whole.n_features_in_)
 
     def as_taken(self, rows: Any) -> Any:
         """Return encoded rows after the steps between the encoder and the model."""
@@ -202,10 +197,7 @@ class LoadedModel:
 
 
 def read_model(path: Path) -> LoadedModel:
-    """Read a model file.
-
-    Raises ArgumentError if it is not a model file, or is damaged.
-    """
+    """Read a model file; ArgumentError if it is none, or is damaged."""
     if path.suffix.lower() != ".npz" and path.is_file():
         raise ArgumentError(f"{path}: this is not a model file, which ends in .npz; the model is given first.")
     return take_apart(path, load_model(path))
@@ -213,16 +205,16 @@ def read_model(path: Path) -> LoadedModel:
 
 def take_apart(path: Path, loaded: Any) -> LoadedModel:
     """Return the parts of what a model file holds."""
-    loaded = getattr(loaded, "estimator_", loaded)  # the best of a search
-    if not isinstance(loaded, Pipeline):
-        return LoadedModel(path, None, None, loaded)
-    *before, (_, model) = loaded.steps
+    whole = getattr(loaded, "estimator_", loaded)  # the best of a search
+    if not isinstance(whole, Pipeline):
+        return LoadedModel(whole, None, None, whole)
+    *before, (_, model) = whole.steps
     encoder = None
     if before and isinstance(before[0][1], TableEncoder):
         encoder, before = before[0][1], before[1:]
     if any(isinstance(step, TableEncoder) for _, step in before):
         raise ArgumentError(f"{path}: a TableEncoder is not the first step of the pipeline, so no table can be read.")
-    return LoadedModel(path, encoder, Pipeline(before) if before else None, model)
+    return LoadedModel(whole, encoder, Pipeline(before) if before else None, model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,10 +251,7 @@ def predictions(model: Any, X: Any, coverage: float) -> Predictions:
 
 
 def training_shards(folder: Path, target: str | None, weights: str | None) -> Shards:
-    """Return shards with their targets.
-
-    Raises ArgumentError if there are no targets, or columns are named where files have none.
-    """
+    """Return shards with their targets, which must be there; columns have names in Parquet alone."""
     if has_names(folder):
         if target is None:
             raise ArgumentError(f"{folder}: Parquet needs --target, the column to predict.")
@@ -277,10 +266,7 @@ def training_shards(folder: Path, target: str | None, weights: str | None) -> Sh
 
 
 def new_shards(folder: Path, target: str | None, train: Shards) -> Shards:
-    """Return shards with targets to score on, with the columns of those of training: by name where both have names.
-
-    Raises ArgumentError if there are no targets, or other columns.
-    """
+    """Return shards with targets to score on, with the columns of those of training: by name where both have names."""
     if has_names(folder) and train.feature_names is not None:
         return Shards(folder, target=target, columns=train.feature_names)
     shards = training_shards(folder, target if has_names(folder) else None, None)

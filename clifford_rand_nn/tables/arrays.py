@@ -47,7 +47,26 @@ def read_table(
     file = existing_table(path)
     if read_ending(file) == ".npz":
         return _from_npz(file, target, columns, weights, need_weights, groups)
-    return _from_frame(file, open_table(file).read(), target, columns, weights, need_weights, groups)
+    frame = open_table(file).read()
+    there = [str(name) for name in frame.columns]
+    if not need_weights and weights not in there:
+        weights = None
+    for name, use in ((target, ""), (weights, " of weights"), (groups, " of groups")):
+        if name is not None and name not in there:
+            raise ArgumentError(f"{file}: there is no column {name!r}{use}; the columns are {listed(there, name)}.")
+    if len(frame) == 0:
+        raise ArgumentError(f"{file}: the table has columns but no rows.")
+    names = [name for name in there if name not in (target, weights, groups)] if columns is None else list(columns)
+    _refuse_missing(file, names, there)
+    if not names:
+        beside = f"the target {target!r}" + ("" if weights is None else f" and the weights {weights!r}")
+        raise ArgumentError(f"{file}: there is no feature column beside {beside}.")
+    X = numeric_features(file, frame, names)
+    y = None if target is None else column_target(file, target, frame[target])
+    w = None if weights is None else column_weights(file, weights, frame[[weights]])
+    g = None if groups is None else column_target(file, groups, frame[groups], "column of groups")
+    ignored = tuple(name for name in there if name not in {*names, target, weights, groups})
+    return Table(file, tuple(names), X, y, ignored, w, g)
 
 
 def _from_npz(
@@ -107,36 +126,6 @@ def _npz_array(
     return array.reshape(n)
 
 
-def _from_frame(
-    file: Path,
-    frame: Any,
-    target: str | None,
-    columns: Sequence[str] | None,
-    weights: str | None,
-    need_weights: bool,
-    groups: str | None,
-) -> Table:
-    there = [str(name) for name in frame.columns]
-    if not need_weights and weights not in there:
-        weights = None
-    for name, use in ((target, ""), (weights, " of weights"), (groups, " of groups")):
-        if name is not None and name not in there:
-            raise ArgumentError(f"{file}: there is no column {name!r}{use}; the columns are {listed(there, name)}.")
-    if len(frame) == 0:
-        raise ArgumentError(f"{file}: the table has columns but no rows.")
-    names = [name for name in there if name not in (target, weights, groups)] if columns is None else list(columns)
-    _refuse_missing(file, names, there)
-    if not names:
-        beside = f"the target {target!r}" + ("" if weights is None else f" and the weights {weights!r}")
-        raise ArgumentError(f"{file}: there is no feature column beside {beside}.")
-    X = numeric_features(file, frame, names)
-    y = None if target is None else column_target(file, target, frame[target])
-    w = None if weights is None else column_weights(file, weights, frame[[weights]])
-    g = None if groups is None else column_target(file, groups, frame[groups], "column of groups")
-    ignored = tuple(name for name in there if name not in {*names, target, weights, groups})
-    return Table(file, tuple(names), X, y, ignored, w, g)
-
-
 def numeric_features(file: Path, frame: Any, names: Sequence[str]) -> NDArray[np.float64]:
     """Return columns of a frame as numbers (n, d); refuse other cells, empty and infinite ones."""
     part = frame[list(names)]
@@ -188,11 +177,8 @@ def column_weights(file: str | Path, name: str, frame: Any) -> NDArray[np.float6
 def _refuse_not_numeric(file: str | Path, frame: Any, remedy: str = "encode it as numbers or leave it out") -> None:
     """Refuse a data frame with columns that hold no real numbers, and show a cell."""
     pandas = require("pandas", extra="app", purpose="reading a table")
-    bad = [
-        name
-        for name in frame.columns
-        if not pandas.api.types.is_numeric_dtype(frame[name]) or frame[name].dtype.kind == "c"
-    ]
+    is_numeric = pandas.api.types.is_numeric_dtype
+    bad = [name for name in frame.columns if not is_numeric(frame[name]) or frame[name].dtype.kind == "c"]
     bad = [name for name in bad if frame[name].notna().any() or frame[name].dtype.kind == "c"]  # empty: refused later
     if not bad:
         return
@@ -211,8 +197,8 @@ def checked_target(file: str | Path, name: str, y: NDArray[Any], what: str = "ta
     """Return a target of bool, int, float or text; refuse other kinds, NaN and infinity."""
     if y.dtype.kind not in "biufU":
         raise ArgumentError(f"{file}: the {what} {name!r} must be numbers, text or booleans, not {y.dtype}.")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        bad = int(np.count_nonzero(~np.isfinite(y)))
+    bad = int(np.count_nonzero(~np.isfinite(y))) if y.dtype.kind == "f" else 0
+    if bad:
         raise ArgumentError(
             f"{file}: the {what} {name!r} has {bad} NaN or infinite cells of {len(y)}; drop those rows."
         )
@@ -244,15 +230,15 @@ def _checked_weights(file: str | Path, name: str, weights: NDArray[Any]) -> NDAr
     """Return weights of rows as float64; refuse what is not a finite number ≥ 0, and zeros alone."""
     if weights.dtype.kind not in "biuf":
         raise ArgumentError(f"{file}: the weights {name!r} must be numbers, not {weights.dtype}.")
-    w = weights.astype(np.float64)
-    bad = int(np.count_nonzero(~np.isfinite(w)))
+    w, fault = weights.astype(np.float64), ""
+    bad, negative = int(np.count_nonzero(~np.isfinite(w))), w[w < 0]
     if bad:
-        what = f"{bad} empty or infinite cells of {len(w)}; fill them, 0 leaves a row out"
-        raise ArgumentError(f"{file}: the weights {name!r} have {what}.")
-    negative = np.flatnonzero(w < 0)
-    if negative.size:
-        what = f"{negative.size} of {len(w)} are negative, such as {w[negative[0]]:g}; 0 leaves a row out"
-        raise ArgumentError(f"{file}: the weights {name!r} must be numbers ≥ 0: {what}.")
-    if not w.any():
-        raise ArgumentError(f"{file}: the weights {name!r} are all zero, which leaves no row; give some row a weight.")
+        fault = f"have {bad} empty or infinite cells of {len(w)}; fill them, 0 leaves a row out"
+    elif negative.size:
+        some = f"{negative.size} of {len(w)} are negative, such as {negative[0]:g}"
+        fault = f"must be numbers ≥ 0: {some}; 0 leaves a row out"
+    elif not w.any():
+        fault = "are all zero, which leaves no row; give some row a weight"
+    if fault:
+        raise ArgumentError(f"{file}: the weights {name!r} {fault}.")
     return w

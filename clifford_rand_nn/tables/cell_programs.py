@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from functools import singledispatch
 from typing import Any
 
 from clifford_rand._checks import describe, fail
@@ -43,21 +42,32 @@ def encoder_program(encoder: Any) -> tuple[Value, tuple[Value, ...]]:
     return beside(parts).named("X"), tuple(inputs)
 
 
-@singledispatch
 def _read(reader: Reader, inputs: list[Value], cells: CellPrograms, marks: list[str]) -> None:
     """Add the column that a reader takes, and the programs of the cells that it makes."""
-    raise fail("model", "export", "without columns of a type that has no program", describe(reader.kind))
+    name = reader.name
 
+    def own(kind: str) -> Value:
+        inputs.append(column(kind, name))
+        return inputs[-1]
 
-@_read.register
-def _(reader: TextReader, inputs: list[Value], cells: CellPrograms, marks: list[str]) -> None:
-    """Add nothing: `HashedWords` refuses texts."""
-
-
-@_read.register
-def _number(reader: NumberReader, inputs: list[Value], cells: CellPrograms, marks: list[str]) -> None:
-    inputs.append(column("numbers", reader.name))
-    cells.numbers[reader.name] = _unmarked(inputs[-1], marks)
+    match reader:
+        case TextReader():
+            pass  # `HashedWords` refuses texts
+        case NumberReader() | BooleanReader(words=False):
+            cells.numbers[name] = _unmarked(own("numbers"), marks)
+        case BooleanReader():
+            word = own("words")
+            true = apply("row_sums", equals(word, _TRUE, f"true of {name}"))
+            false = apply("row_sums", equals(word, _FALSE, f"false of {name}"))
+            cells.numbers[name] = where(true + false < 0.5, math.inf, true)  # other words are missing
+        case CategoryReader(numeric=True):
+            cells.words[name] = _numbers_as_words(_unmarked(own("numbers"), marks), float)
+        case CategoryReader():
+            cells.words[name] = _words(own("words"), marks)
+        case DateReader():
+            _add_parts(reader, own("days"), cells)
+        case _:
+            raise fail("model", "export", "without columns of a type that has no program", describe(reader.kind))
 
 
 def _unmarked(a: Value, marks: list[str]) -> Value:
@@ -69,31 +79,7 @@ def _unmarked(a: Value, marks: list[str]) -> Value:
     return where(apply("row_sums", equals(a, gone, f"marks of {a.name}")) < 0.5, a, math.inf) if gone else a
 
 
-@_read.register
-def _(reader: BooleanReader, inputs: list[Value], cells: CellPrograms, marks: list[str]) -> None:
-    if not reader.words:
-        _number(NumberReader(reader.name), inputs, cells, marks)
-        return
-    inputs.append(column("words", reader.name))
-    true, false = (
-        apply("row_sums", equals(inputs[-1], words, f"{which} of {reader.name}"))
-        for words, which in ((_TRUE, "true"), (_FALSE, "false"))
-    )
-    cells.numbers[reader.name] = where(true + false < 0.5, math.inf, true)  # other words are missing
-
-
-@_read.register
-def _(reader: CategoryReader, inputs: list[Value], cells: CellPrograms, marks: list[str]) -> None:
-    own = column("numbers" if reader.numeric else "words", reader.name)
-    inputs.append(own)
-    test = _numbers_as_words(_unmarked(own, marks), float) if reader.numeric else _words(own, marks)
-    cells.words[reader.name] = test
-
-
-@_read.register
-def _(reader: DateReader, inputs: list[Value], cells: CellPrograms, marks: list[str]) -> None:
-    days = column("days", reader.name)
-    inputs.append(days)
+def _add_parts(reader: DateReader, days: Value, cells: CellPrograms) -> None:
     for part in reader.parts:
         if part == "days":
             cells.numbers[reader.part(part)] = days - reader.start / DAY
@@ -107,7 +93,8 @@ def _(reader: DateReader, inputs: list[Value], cells: CellPrograms, marks: list[
 
 
 def _words(a: Value, marks: list[str]) -> Tests:
-    gone = dict.fromkeys(case(mark) for mark in marks for case in (str.strip, str.lower, str.upper, str.capitalize))
+    cases = (str.strip, str.lower, str.upper, str.capitalize)
+    gone = dict.fromkeys(case(mark) for mark in marks for case in cases)
 
     def test(words: list[str], name: str) -> Value:
         return apply("row_sums", equals(a, ["", *gone], name)) if words == [""] and gone else equals(a, words, name)

@@ -31,15 +31,10 @@ _SAME_UNIT = {"$": "usd", "us$": "usd", "€": "eur", "£": "gbp", "₹": "inr"}
 _SPACED = r"[1-9]\d{0,2}(?:[ '’\u00a0\u202f]\d{3})+"  # 1 234 and 1'234, as in French and in Switzerland
 _GROUPED = rf"(?:\d{{1,3}}(?:,\d{{3}})+|\d{{1,2}}(?:,\d{{2}})+,\d{{3}}|{_SPACED})(?:\.\d*)?"  # 12,34,567 in India
 _POINT = re.compile(_AMOUNT.replace("{}", rf"{_GROUPED}|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"))  # 1,234.50
-_COMMA = re.compile(
-    _AMOUNT.replace("{}", rf"(?:\d{{1,3}}(?:\.\d{{3}})+|{_SPACED})(?:,\d*)?|(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?")
-)  # 1.234,50
-_ONLY_COMMA = re.compile(
-    _AMOUNT.replace(
-        "{}",
-        rf"(?:\d{{1,3}}(?:\.\d{{3}})+|{_SPACED}),\d*|\d{{1,3}}(?:\.\d{{3}}){{2,}}|\d*,\d{{1,2}}|\d+,\d*[eE][+-]?\d+",
-    )
-)
+_THOUSANDS = rf"(?:\d{{1,3}}(?:\.\d{{3}})+|{_SPACED})"
+_COMMA = re.compile(_AMOUNT.replace("{}", rf"{_THOUSANDS}(?:,\d*)?|(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?"))  # 1.234,50
+_ONLY = rf"{_THOUSANDS},\d*|\d{{1,3}}(?:\.\d{{3}}){{2,}}|\d*,\d{{1,2}}|\d+,\d*[eE][+-]?\d+"
+_ONLY_COMMA = re.compile(_AMOUNT.replace("{}", _ONLY))
 _MARKS = str.maketrans("", "", " '’\u00a0\u202f")
 _DOTS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")
 _FRACTION = re.compile(r"\D*\d*\.\d+\D*")

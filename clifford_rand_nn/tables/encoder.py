@@ -161,15 +161,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "encodings_")
         return np.array(unique_names(self.encodings_), dtype=object)
 
-    def _set(self, learned: Learned) -> None:
-        self.columns_, self.readers_, self.encodings_, self.complete_columns_, is_named = learned
-        self.n_features_in_ = len(self.columns_)
-        if is_named:
-            self.feature_names_in_ = np.array([kind.name for kind in self.columns_], dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        self.source_columns_ = np.array([part.column for part in self.encodings_ for _ in part.names], dtype=object)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -191,7 +182,13 @@ def fitted_encoder(encoder: TableEncoder, X: Any, y: Any = None) -> tuple[TableE
 def with_learned(encoder: TableEncoder, learned: Learned) -> TableEncoder:
     """Return a copy of an encoder that has learned this, in a fit or from a file."""
     fitted = copy.copy(encoder)
-    fitted._set(learned)
+    fitted.columns_, fitted.readers_, fitted.encodings_, fitted.complete_columns_, is_named = learned
+    fitted.n_features_in_ = len(learned.columns)
+    if is_named:
+        fitted.feature_names_in_ = np.array([kind.name for kind in learned.columns], dtype=object)
+    elif hasattr(fitted, "feature_names_in_"):
+        del fitted.feature_names_in_
+    fitted.source_columns_ = np.array([part.column for part in learned.encodings for _ in part.names], dtype=object)
     return fitted
 
 
@@ -299,12 +296,9 @@ def _read_words(values: list[Any]) -> tuple[str | None, ...]:
 def _read_parameters(params: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the parameters if those that name columns do; the others are checked as those of a fit."""
     dates = params["date"]
-    agree(isinstance(dates, list | dict), _FAULT)
     texts([*dates, *dates.values()] if isinstance(dates, dict) else dates)
     for name in _LISTS:
-        names = params[name]
-        agree(isinstance(names, list), _FAULT)
-        texts(names)
+        texts(params[name])
     return params
 
 
