@@ -16,24 +16,19 @@ from clifford_rand_nn.cli.fit_options import ColumnKinds, FiniteModel, FitData, 
 from clifford_rand_nn.cli.options import (
     AsJson,
     Coverage,
-    ExplanationOutput,
+    EmbedOptions,
+    ExplainOptions,
     Force,
     ModelFile,
-    PathData,
-    PathModel,
-    PathOutput,
+    PathOptions,
     Precision,
-    PredictionOutput,
+    PredictOptions,
     ProofOutput,
     Scoring,
     Seed,
-    ShardPrediction,
     Shards,
     TableFormat,
     Target,
-    TextColumns,
-    TextEncoding,
-    TrainingTable,
     Weights,
     check_source,
     takes_records,
@@ -88,8 +83,7 @@ def fit(
 @takes_records
 def predict(
     model: ModelFile,
-    output: PredictionOutput,
-    sharded: ShardPrediction,
+    options: PredictOptions,
     table_format: TableFormat,
     new: Annotated[
         Path | None,
@@ -107,7 +101,7 @@ def predict(
     """
     from clifford_rand_nn.cli.predict import run_predict
 
-    run_predict(model, new, output, sharded, table_format)
+    run_predict(model, new, options, table_format)
 
 
 @takes_records
@@ -133,18 +127,17 @@ def evaluate(
 
 
 @takes_records
-def path(data: PathData, model: PathModel, output: PathOutput, table_format: TableFormat) -> None:
+def path(options: PathOptions, table_format: TableFormat) -> None:
     """Show the effect of the regularization strength: for every beta the loss of held-out rows, and the neurons."""
     from clifford_rand_nn.cli.path import run_path
 
-    run_path(data, model, output, table_format)
+    run_path(options, table_format)
 
 
 @takes_records
 def explain(
     model: ModelFile,
-    training: TrainingTable,
-    output: ExplanationOutput,
+    options: ExplainOptions,
     table_format: TableFormat,
     table: Annotated[
         Path | None, typer.Argument(help="Table with rows to explain; without one the model itself is explained.")
@@ -160,7 +153,7 @@ def explain(
     """
     from clifford_rand_nn.cli.explain import run_explain
 
-    run_explain(model, table, row, training, output, table_format)
+    run_explain(model, table, row, options, table_format)
 
 
 @takes_records
@@ -252,8 +245,7 @@ def embed(
     table: Annotated[
         Path, typer.Argument(help="Table with texts, of any kind that fit reads; an .npz has arrays of text.")
     ],
-    columns: TextColumns,
-    encoding: TextEncoding,
+    options: EmbedOptions,
     table_format: TableFormat,
     out: Annotated[Path, typer.Option(help="Where to write the features, a .npz file for fit --target y.")],
     force: Force = False,
@@ -261,7 +253,7 @@ def embed(
     """Turn texts into features to train on. Encoded texts are stored, so a run that stopped can be resumed."""
     from clifford_rand_nn.cli.embed import run_embed
 
-    run_embed(table, columns, encoding, out, force, table_format.keywords)
+    run_embed(table, options, out, force, table_format.keywords)
 
 
 COMMANDS = (fit, predict, evaluate, path, explain, export, prove, check, info, demo, embed)  # in the order of the help
@@ -288,13 +280,9 @@ app = typer.Typer(
 )
 
 
-def _unwrapped(text: str) -> str:
-    """Return text with each paragraph on one line, so that help wraps it at the width of the terminal."""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
-
-
-for command in COMMANDS:
-    app.command(help=_unwrapped(command.__doc__ or ""), epilog=f"Example: {EXAMPLES[command.__name__]}")(command)
+for command in COMMANDS:  # each paragraph of help on one line, which is wrapped at the width of the terminal
+    text = "\n\n".join(" ".join(paragraph.split()) for paragraph in (command.__doc__ or "").split("\n\n"))
+    app.command(help=text, epilog=f"Example: {EXAMPLES[command.__name__]}")(command)
 
 
 def _version(wanted: bool) -> None:

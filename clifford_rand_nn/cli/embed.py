@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clifford_rand._files import read_npz, replaced
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn.cli.console import KNOWN_ERRORS, check_out, complain, say
-from clifford_rand_nn.cli.options import TextColumns, TextEncoding
+from clifford_rand_nn.cli.options import EmbedOptions
 from clifford_rand_nn.features.cache import FeatureCache, content_hash
 from clifford_rand_nn.features.embedding import embed
 from clifford_rand_nn.tables.arrays import checked_target, column_target
@@ -23,23 +23,25 @@ from clifford_rand_nn.tables.writers import existing_table, listed
 _CACHE = "embedding-cache"  # folder beside --out: shared by all tables that are written there
 
 
-def run_embed(
-    table: Path, columns: TextColumns, encoding: TextEncoding, out: Path, force: bool, dialect: Mapping[str, Any]
-) -> None:
+def run_embed(table: Path, options: EmbedOptions, out: Path, force: bool, dialect: Mapping[str, Any]) -> None:
     """Read, encode the texts that are not in the cache, and write."""
-    text = columns.text
-    _check(text, columns.pair)
+    text = options.text
+    twice = next((name for i, name in enumerate(text) if name in text[:i]), None)
+    if twice is not None:
+        raise ArgumentError(f"--text {twice} is given twice.")
+    if options.pair and len(text) != 2:
+        raise ArgumentError(f"--pair is for two columns of text; give --text twice, not {len(text)} times.")
     check_out(out, force, (".npz",), "the table of features")
     # before the encoder, which may take long to load
-    data = read_text_table(table, text, target=columns.target, split=columns.split, **dialect)
-    model = make_encoder(encoding.encoder)
+    data = read_text_table(table, text, target=options.target, split=options.split, **dialect)
+    model = make_encoder(options.encoder)
     texts = [cell for column in data.texts for cell in column]
-    store = FeatureCache(encoding.cache or out.absolute().parent / _CACHE, model.cache_key)
+    store = FeatureCache(options.cache or out.absolute().parent / _CACHE, model.cache_key)
     hashes = list({content_hash(cell): None for cell in texts})
     before = len(hashes) - len(store.missing(hashes))
     began = time.perf_counter()
     try:
-        vectors = embed(texts, model, batch_size=encoding.batch_size, cache=store, verbose=int(sys.stderr.isatty()))
+        vectors = embed(texts, model, batch_size=options.batch_size, cache=store, verbose=int(sys.stderr.isatty()))
     except KeyboardInterrupt as interrupt:
         raise KeyboardInterrupt(f"{_stored(store, hashes)}; the same command resumes from there.") from interrupt
     except KNOWN_ERRORS:
@@ -47,7 +49,7 @@ def run_embed(
         raise
     seconds = time.perf_counter() - began
     parts = np.split(vectors, len(text))
-    X = pair_features(*parts) if columns.pair else np.concatenate(parts, axis=1)
+    X = pair_features(*parts) if options.pair else np.concatenate(parts, axis=1)
     _write(out, X, data, model.cache_key)
     cached = f"{before} of {len(hashes)} unique texts from the cache"
     say(f"{X.shape[0]} rows of {X.shape[1]} features, {cached}, in {seconds:.1f} s: written to {out}")
@@ -84,14 +86,6 @@ def pair_features(first: NDArray[np.float32], second: NDArray[np.float32]) -> ND
     return np.concatenate([np.abs(first - second), first * second], axis=1)
 
 
-def _check(text: Sequence[str], pair: bool) -> None:
-    twice = next((name for i, name in enumerate(text) if name in text[:i]), None)
-    if twice is not None:
-        raise ArgumentError(f"--text {twice} is given twice.")
-    if pair and len(text) != 2:
-        raise ArgumentError(f"--pair is for two columns of text; give --text twice, not {len(text)} times.")
-
-
 def _stored(store: FeatureCache, hashes: Sequence[bytes]) -> str:
     return f"{len(hashes) - len(store.missing(hashes))} of {len(hashes)} unique texts are stored in {store.folder}"
 
@@ -103,7 +97,6 @@ _TRAIN, _TEST = ("train", "true", "1"), ("test", "false", "0")
 class TextTable:
     """Texts of a file, with the target and the split of its rows."""
 
-    path: Path
     texts: list[list[str]]  # n texts for each column that was asked for
     target: NDArray[Any] | None  # (n,) of bool, int, float or str
     split: NDArray[np.bool_] | None  # (n,), True for training
@@ -139,7 +132,7 @@ def read_text_table(
     texts = [_checked_texts(file, name, columns[name].tolist()) for name in text]
     y = None if target is None else checked(file, target, columns[target])
     s = None if split is None else _checked_split(file, split, checked(file, split, columns[split]))
-    return TextTable(file, texts, y, s)
+    return TextTable(texts, y, s)
 
 
 def _checked_texts(file: Path, name: str, cells: list[Any]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.cli.console import PICTURES, check_out, complain, print_json, refused_data, say
-from clifford_rand_nn.cli.options import ExplanationOutput, TableFormat, TrainingTable
+from clifford_rand_nn.cli.options import ExplainOptions, TableFormat
 from clifford_rand_nn.cli.tables import LoadedModel, read_model
 from clifford_rand_nn.tables import read_frame
 from clifford_rand_nn.tables.cells import without_marks
@@ -17,19 +17,14 @@ _WIDE, _LOW, _LINE = 7.5, 1.4, 0.42  # inches of a picture: width, height withou
 
 
 def run_explain(
-    path: Path,
-    table: Path | None,
-    row: Sequence[int] | None,
-    training: TrainingTable,
-    output: ExplanationOutput,
-    table_format: TableFormat,
+    path: Path, table: Path | None, row: Sequence[int] | None, options: ExplainOptions, table_format: TableFormat
 ) -> None:
     """Read, explain, and print or draw."""
-    picture, as_json, train, target = output.picture, output.as_json, training.train, training.target
+    picture, as_json, train, target = options.picture, options.as_json, options.train, options.target
     dialect = table_format.keywords
     if picture is not None:
         require("matplotlib", extra="app", purpose="drawing")
-        check_out(picture, output.force, PICTURES, "the picture")
+        check_out(picture, options.force, PICTURES, "the picture")
     if row and table is None:
         raise ArgumentError("--row needs a table: clifford-rand explain model.npz table.csv --row 3.")
     if target is not None and train is None:

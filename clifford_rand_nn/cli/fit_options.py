@@ -17,6 +17,7 @@ from clifford_rand_nn.cli.options import (
     ModelKind,
     Shards,
     Target,
+    column_option,
     option,
     option_error,
     shards_option,
@@ -28,6 +29,7 @@ Bias = StrEnum("Bias", "penalized free none")
 Columns = list[str] | None
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
+_kind_option = functools.partial(table_option, None, metavar="<column>")
 _finite_option = functools.partial(option, panel="Options of --model gated, relu and lasso")
 _gates_option = functools.partial(option, panel="Options of --model gated and relu")
 _lasso_option = functools.partial(option, panel="Options of --model lasso")
@@ -37,18 +39,14 @@ _lasso_option = functools.partial(option, panel="Options of --model lasso")
 class ColumnKinds:
     """Columns whose kind is given: parameters of `TableEncoder`."""
 
-    boolean: Columns = table_option(None, "Take it for truth values.", metavar="<column>")
-    categorical: Columns = table_option(None, "Take it for categories, such as a zip code.", metavar="<column>")
-    numeric: Columns = table_option(None, "Take it for numbers.", metavar="<column>")
-    date: Columns = table_option(
-        None, "Take it for dates; column=%d/%m/%Y gives their format, then for every one of them.", metavar="<column>"
+    boolean: Columns = _kind_option("Take it for truth values.")
+    categorical: Columns = _kind_option("Take it for categories, such as a zip code.")
+    numeric: Columns = _kind_option("Take it for numbers.")
+    date: Columns = _kind_option("Take it for dates; column=%d/%m/%Y gives their format, then for every one of them.")
+    text: Columns = _kind_option(
+        "Use the words of its texts, which are ignored otherwise. The command embed makes better features."
     )
-    text: Columns = table_option(
-        None,
-        "Use the words of its texts, which are ignored otherwise. The command embed makes better features.",
-        metavar="<column>",
-    )
-    drop: Columns = table_option(None, "Ignore it, such as an identifier.", metavar="<column>")
+    drop: Columns = _kind_option("Ignore it, such as an identifier.")
     missing_values: Columns = table_option(
         None, "Take cells such as n.d. or -999 as missing (repeatable).", metavar="<mark>"
     )
@@ -81,24 +79,18 @@ class FitData:
     ] = None
     target: Target = None
     test: Path | None = option(None, "Test set, with the same columns; with --shards a folder of shards.")
-    weights: str | None = option(
-        None,
+    weights: str | None = column_option(
         "Column with weights of the rows, numbers ≥ 0; not a feature. A test table need not have it.",
         "--sample-weight",
-        metavar="<column>",
         show_default="all equal",
     )
-    groups: str | None = option(
-        None,
+    groups: str | None = column_option(
         "Column of groups (one patient, one author), not a feature: a group is left out as a whole, so that scores "
-        "are estimates for new groups (--model network only).",
-        metavar="<column>",
+        "are estimates for new groups (--model network only)."
     )
-    order: str | None = option(
-        None,
+    order: str | None = column_option(
         "Column of times, numbers or dates: scores and intervals are those of later rows, each predicted by a fit to "
-        "the rows before it. It is a feature too, without --drop (--model network only).",
-        metavar="<column>",
+        "the rows before it. It is a feature too, without --drop (--model network only)."
     )
     shards: Shards = None
     checkpoint: Path | None = shards_option(

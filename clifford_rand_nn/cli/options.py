@@ -28,6 +28,7 @@ def option(default: Any, text: str, *names: str, panel: str | None = None, **set
     )
 
 
+column_option = functools.partial(option, None, metavar="<column>")
 table_option = functools.partial(option, panel="How the table is read")
 shards_option = functools.partial(option, panel="Data beyond memory")
 
@@ -119,23 +120,17 @@ class TableFormat:
 
 
 @dataclass(frozen=True)
-class PredictionOutput:
-    """Output of predict."""
+class PredictOptions:
+    """Files that predict writes, and shards that it reads."""
 
     out: Path | None = option(
         None,
         "Where to write the predictions: .csv, .parquet or .npz; with --shards a folder.",
         show_default="CSV to stdout",
     )
-    identifier: str | None = option(None, "Column to write beside the predictions.", "--id", metavar="<column>")
+    identifier: str | None = column_option("Column to write beside the predictions.", "--id")
     coverage: Coverage = 0.9
     force: Force = False
-
-
-@dataclass(frozen=True)
-class ShardPrediction:
-    """Shards to predict, and the files of their predictions."""
-
     shards: Shards = None
     method: str = shards_option(
         "predict", "Written for --shards: predict, predict_proba or decision_function.", metavar="<name>"
@@ -156,20 +151,14 @@ class Scoring:
 
 
 @dataclass(frozen=True)
-class PathData:
-    """Tables of a regularization path, and their columns."""
+class PathOptions:
+    """Tables, model and files of a regularization path."""
 
     train: Annotated[Path, typer.Argument(help="Table to train on.")]
     target: Target = None
     test: Path | None = option(None, "Table to score every beta on.", show_default="a fifth of the rows, held out")
     weights: Weights = None
-    groups: str | None = option(None, "Column of rows that are left out together.", metavar="<column>")
-
-
-@dataclass(frozen=True)
-class PathModel:
-    """The model of a regularization path, and its values of beta."""
-
+    groups: str | None = column_option("Column of rows that are left out together.")
     model: ModelKind = option(
         ModelKind.network, "network: the leave-one-out curve; else the path of a convex program of finitely many."
     )
@@ -178,12 +167,6 @@ class PathModel:
     n_betas: int = option(30, "Values of beta, of gated, relu and lasso.", min=2)
     max_time: float = option(60.0, "After which a path of gated, relu or lasso ends.", metavar="<seconds>")
     seed: int = option(0, "Seed of gates and cross products.", min=0)
-
-
-@dataclass(frozen=True)
-class PathOutput:
-    """Files of a regularization path."""
-
     out: Path | None = option(None, "Where to write the table, a .csv file.")
     picture: Path | None = option(None, "Where to draw the curves: .png, .svg or .pdf.")
     force: Force = False
@@ -204,8 +187,8 @@ class ProofOutput:
 
 
 @dataclass(frozen=True)
-class TrainingTable:
-    """The table that a model was trained on, for its explanation."""
+class ExplainOptions:
+    """The table that a model was trained on, for its explanation, and what is made of that."""
 
     train: Path | None = option(
         None,
@@ -213,39 +196,20 @@ class TrainingTable:
         "them. Another table with the same columns serves for the latter.",
         metavar="<table>",
     )
-    target: str | None = option(
-        None, "Column with the target in --train.", metavar="<column>", show_default="the last column"
-    )
-
-
-@dataclass(frozen=True)
-class ExplanationOutput:
-    """The picture of an explanation, or its values."""
-
+    target: str | None = column_option("Column with the target in --train.", show_default="the last column")
     picture: Path | None = option(None, "Picture to draw: .png, .svg or .pdf.", metavar="<picture>")
     force: Force = False
     as_json: AsJson = False
 
 
 @dataclass(frozen=True)
-class TextColumns:
-    """Columns of a table of texts."""
+class EmbedOptions:
+    """Columns of a table of texts, their encoder, and its cache."""
 
     text: Annotated[
         list[str],
         typer.Option(metavar="<column>", help="Column of text; several are concatenated, two may be a --pair."),
     ]
-    target: str | None = option(None, "Column to write as y.", metavar="<column>")
-    split: str | None = option(
-        None, "Column to write as split: true, 1 or train, else false, 0 or test.", metavar="<column>"
-    )
-    pair: bool = option(False, "Features |e1 - e2| and e1·e2 of two columns of text.", "--pair")
-
-
-@dataclass(frozen=True)
-class TextEncoding:
-    """The encoder of texts, and its cache."""
-
     encoder: Annotated[
         str,
         typer.Option(
@@ -254,6 +218,9 @@ class TextEncoding:
             "key in OPENAI_API_KEY; or hashing:<features>, counts of words and word pairs, without a model.",
         ),
     ]
+    target: str | None = column_option("Column to write as y.")
+    split: str | None = column_option("Column to write as split: true, 1 or train, else false, 0 or test.")
+    pair: bool = option(False, "Features |e1 - e2| and e1·e2 of two columns of text.", "--pair")
     cache: Path | None = option(
         None, "Folder with the vectors of all texts.", show_default="embedding-cache beside --out"
     )

@@ -12,7 +12,7 @@ from clifford_rand._checks import check_positive, fail
 from clifford_rand._typing import Array
 from clifford_rand.errors import require
 from clifford_rand_nn.cli.console import INTERRUPTED, PICTURES, check_out, complain, refused_data, say, show_table
-from clifford_rand_nn.cli.options import PathData, PathModel, PathOutput, TableFormat
+from clifford_rand_nn.cli.options import PathOptions, TableFormat
 from clifford_rand_nn.cli.tables import Reading, choose_target, read_other, read_training
 from clifford_rand_nn.displays.baselines import make_folds
 from clifford_rand_nn.displays.facts import Rows
@@ -30,12 +30,12 @@ from clifford_rand_nn.tables.writers import written_columns
 _SHOWN = 30  # betas of the table that is printed
 
 
-def run_path(data: PathData, choice: PathModel, output: PathOutput, table_format: TableFormat) -> None:
+def run_path(data: PathOptions, table_format: TableFormat) -> None:
     """Read, compute the path, and show it."""
-    model = choice.model.value
-    for file, endings, what in ((output.out, (".csv",), "the path"), (output.picture, PICTURES, "the picture")):
+    model = data.model.value
+    for file, endings, what in ((data.out, (".csv",), "the path"), (data.picture, PICTURES, "the picture")):
         if file is not None:
-            check_out(file, output.force, endings, what)
+            check_out(file, data.force, endings, what)
     if model == "network" and data.test is not None:
         hint = "Its curve is the leave-one-out error of all training rows; evaluate scores a model on another table."
         raise fail("--test", "clifford-rand path", "left out with --model network", str(data.test), hint)
@@ -56,19 +56,19 @@ def run_path(data: PathData, choice: PathModel, output: PathOutput, table_format
             reached, columns = None, _leave_one_out(rows, task, figure.subplots())
         else:
             test = None if data.test is None else read_other(data.test, reading, encoder, rows.names)
-            reached, columns = _held_out(choice, rows, test, task, figure.subplots())
+            reached, columns = _held_out(data, rows, test, task, figure.subplots())
     _show(columns)
-    if output.out is not None:
-        with written_columns(output.out) as write:
+    if data.out is not None:
+        with written_columns(data.out) as write:
             write(columns)
-        say(f"path written to {output.out}")
-    if output.picture is not None:
+        say(f"path written to {data.out}")
+    if data.picture is not None:
         from clifford_rand_nn.displays.style import save_figure
 
-        save_figure(figure, output.picture)
-        say(f"picture written to {output.picture}")
+        save_figure(figure, data.picture)
+        say(f"picture written to {data.picture}")
     if reached is not None:
-        complain("interrupted", f"this is the path so far, {reached} of {choice.n_betas} values of beta.")
+        complain("interrupted", f"this is the path so far, {reached} of {data.n_betas} values of beta.")
         raise typer.Exit(INTERRUPTED)
 
 
@@ -87,7 +87,7 @@ def _leave_one_out(rows: Rows, task: str, axes: Any) -> dict[str, Array]:
 
 
 def _held_out(
-    choice: PathModel, rows: Rows, test: Rows | None, task: str, axes: Any
+    choice: PathOptions, rows: Rows, test: Rows | None, task: str, axes: Any
 ) -> tuple[int | None, dict[str, Array]]:
     """Return the path of a convex program, with the mean squared loss of held-out rows or of the test set.
 
@@ -141,7 +141,7 @@ def _targets(y: NDArray[Any], y_test: NDArray[Any], task: str) -> tuple[Array, A
     return train, test
 
 
-def _path(choice: PathModel, X: Array, targets: Array, weights: Array | None) -> RegularizationPath:
+def _path(choice: PathOptions, X: Array, targets: Array, weights: Array | None) -> RegularizationPath:
     shared: dict[str, Any] = {"n_betas": choice.n_betas, "sample_weight": weights, "tol": 1e-4}
     shared["max_time"] = check_positive(choice.max_time, "--max-time", "clifford-rand path", "These are seconds.")
     y = targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets

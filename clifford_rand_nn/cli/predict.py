@@ -12,7 +12,7 @@ from clifford_rand._checks import check_choice, check_number
 from clifford_rand._threads import ONE_BLAS_THREAD, cpu_count, map_ahead
 from clifford_rand.errors import ArgumentError, require
 from clifford_rand_nn.cli.console import check_out, complain, note_ignored, refused_data, say
-from clifford_rand_nn.cli.options import PredictionOutput, ShardPrediction, TableFormat, check_source, option_error
+from clifford_rand_nn.cli.options import PredictOptions, TableFormat, check_source, option_error
 from clifford_rand_nn.cli.tables import LoadedModel, model_shards, named_errors, predictions, read_model
 from clifford_rand_nn.model_file import load_model
 from clifford_rand_nn.shard_predictions import FILE_FORMATS, METHODS, predict_shards
@@ -27,20 +27,18 @@ _ROWS = 2**14  # of 50 numbers a block is 6 MB: its calls cost little, and some 
 _FEWEST, _CELLS = 2**8, 2**20  # rows of a wide table, in blocks of 8 MB
 
 
-def run_predict(
-    path: Path, new: Path | None, output: PredictionOutput, sharded: ShardPrediction, table_format: TableFormat
-) -> None:
+def run_predict(path: Path, new: Path | None, output: PredictOptions, table_format: TableFormat) -> None:
     """Load, read, predict and write."""
-    check_source(new, sharded.shards, "new")
+    check_source(new, output.shards, "new")
     out = output.out
-    if sharded.shards is not None:
+    if output.shards is not None:
         if output.identifier is not None:
             raise option_error("id", "It is for tables, not for --shards.")
         table_format.refuse()
-        _predict_shards(path, output, sharded)
+        _predict_shards(path, output)
         return
     assert new is not None
-    if sharded.resume:
+    if output.resume:
         raise option_error("resume", "It is for --shards.")
     check_number(output.coverage, "--coverage", "clifford-rand predict", "between 0 and 1", lambda c: 0 < c < 1)
     if out is not None:
@@ -59,23 +57,23 @@ def run_predict(
         complain("note", f"a spreadsheet may run the class {formulas[0]!r} as a formula; import such columns as text.")
 
 
-def _predict_shards(path: Path, output: PredictionOutput, sharded: ShardPrediction) -> None:
-    out, file_format = output.out, sharded.file_format
+def _predict_shards(path: Path, output: PredictOptions) -> None:
+    out, file_format = output.out, output.file_format
     check_choice(file_format, "--format", "clifford-rand predict", FILE_FORMATS)
-    check_choice(sharded.method, "--method", "clifford-rand predict", tuple(METHODS))
+    check_choice(output.method, "--method", "clifford-rand predict", tuple(METHODS))
     if out is None:
         raise ArgumentError("predict --shards needs --out, the folder for its files.")
     if out.exists() and not out.is_dir():
         raise ArgumentError(f"{out}: this is a file, not a folder.")
-    if output.force and sharded.resume:
+    if output.force and output.resume:
         raise ArgumentError("Give --force or --resume, not both: one writes files anew, the other keeps them.")
     model = load_model(path)
-    shards = model_shards(model, Path(str(sharded.shards)))
+    shards = model_shards(model, Path(str(output.shards)))
     there = sorted(out.glob(f"*.{file_format}")) if out.is_dir() else []
-    if there and not (output.force or sharded.resume):
+    if there and not (output.force or output.resume):
         raise ArgumentError(f"{there[0]}: this file is there already; --force overwrites such, --resume keeps them.")
-    if_exists = "replace" if output.force else "skip" if sharded.resume else "error"
-    files = predict_shards(model, shards, out, method=sharded.method, file_format=file_format, if_exists=if_exists)
+    if_exists = "replace" if output.force else "skip" if output.resume else "error"
+    files = predict_shards(model, shards, out, method=output.method, file_format=file_format, if_exists=if_exists)
     say(f"{shards.n_rows} predictions written to {out}, in {len(files)} files such as {files[0].name}")
 
 
@@ -90,7 +88,7 @@ def _is_formula(label: Any) -> bool:
 
 
 def _predicted(
-    loaded: LoadedModel, new: Path, output: PredictionOutput, dialect: Mapping[str, Any]
+    loaded: LoadedModel, new: Path, output: PredictOptions, dialect: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield columns to write, blocks in their order, a few of them at a time; print the notes of the table."""
     identifier = output.identifier
@@ -184,10 +182,9 @@ def _features(loaded: LoadedModel, new: Path, frame: Any) -> NDArray[np.float64]
     if loaded.names is not None and columns is not None:
         return numeric_features(new, loaded.columns_of(new, frame), loaded.names)
     if frame.shape[1] != loaded.n_columns:
-        raise ArgumentError(
-            f"{new}: there are {frame.shape[1]} feature columns, the model needs {loaded.n_columns}; it was trained "
-            "without names, so give exactly its features in its order."
-        )
+        counts = f"there are {frame.shape[1]} feature columns, the model needs {loaded.n_columns}"
+        advice = "it was trained without names, so give exactly its features in its order"
+        raise ArgumentError(f"{new}: {counts}; {advice}.")
     return frame if columns is None else numeric_features(new, frame, list(columns))
 
 
