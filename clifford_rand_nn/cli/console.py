@@ -132,11 +132,7 @@ def say(text: str = "", style: str | None = None) -> None:
 def print_json(record: dict[str, Any]) -> None:
     """Print JSON on stdout, with the version of its keys; characters that are not printable are escaped."""
     text = json.dumps({"schema": _SCHEMA} | record, ensure_ascii=False, indent=1)
-    typer.echo(_NOT_ASCII.sub(_escaped_for_json, text))
-
-
-def _escaped_for_json(match: re.Match[str]) -> str:
-    return match[0] if match[0].isprintable() else json.dumps(match[0])[1:-1]
+    typer.echo(_NOT_ASCII.sub(lambda char: char[0] if char[0].isprintable() else json.dumps(char[0])[1:-1], text))
 
 
 def show_pairs(rows: Sequence[tuple[str, str]]) -> None:

@@ -84,11 +84,9 @@ def _evaluate(loaded: LoadedModel, rows: Rows, coverage: float) -> Evaluation:
     y = _labels_like(rows.y, classes)
     known = np.isin(y, classes)
     if not known.any():
-        there = some_of([str(label) for label in np.unique(y)], _MOST_LABELS)
-        raise ArgumentError(
-            f"{rows.path}: the target {rows.target!r} has no class of the model, which has "
-            f"{some_of([str(label) for label in classes], _MOST_LABELS)}; it has {there}. Give the column by --target."
-        )
+        there, wanted = (some_of([str(label) for label in labels], _MOST_LABELS) for labels in (np.unique(y), classes))
+        what = f"the target {rows.target!r} has no class of the model, which has {wanted}; it has {there}"
+        raise ArgumentError(f"{rows.path}: {what}. Give the column by --target.")
     least = fit_weighted(simplest(True), replace(rows, y=y))
     labels = classes if known.all() else np.array(sorted({*classes.tolist(), *y.tolist()}))
     return Evaluation(
@@ -109,12 +107,8 @@ def _labels_like(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
 
 def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
     """Return scores as plain values."""
-    record: dict[str, Any] = {
-        "n_rows": evaluation.scores.n_rows,
-        "scores": asdict(evaluation.scores),
-        "baseline_scores": asdict(evaluation.baseline),
-        "mse": evaluation.mse,
-    }
+    record: dict[str, Any] = {"n_rows": evaluation.scores.n_rows, "scores": asdict(evaluation.scores)}
+    record |= {"baseline_scores": asdict(evaluation.baseline), "mse": evaluation.mse}
     if evaluation.classes is None or evaluation.confusion is None:
         return record
     labels = [str(label) for label in evaluation.classes]

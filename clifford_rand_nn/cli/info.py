@@ -40,14 +40,16 @@ def run_info(path: Path, as_json: bool) -> None:
 def _pairs(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> list[tuple[str, str]]:
     model = loaded.model
     size = path.stat().st_size
-    rows = [
-        ("file", f"{path}, {size / 1e6:.3g} MB, format {meta['version']}, written by clifford-rand {meta['library']}"),
-        ("model", describe_model(model)),
-    ]
+    file = f"{path}, {size / 1e6:.3g} MB, format {meta['version']}, written by clifford-rand {meta['library']}"
+    rows = [("file", file), ("model", describe_model(model))]
     if "saved" in meta:  # older files do not have it
         versions = ", ".join(f"{name} {number}" for name, number in meta["libraries"].items())
         rows.append(("fitted to", f"{meta['n_rows']:,} rows; saved {meta['saved']}, with {versions}"))
-    rows.append(("training rows", held_rows(model)))
+    held = "not in the file"
+    if isinstance(model.network_, KernelNetwork):  # a sum over them
+        unique = f"{len(model.network_.rows):,} unique ones"
+        held = f"{unique} are in the file, as encoded: they are part of the model"
+    rows.append(("training rows", held))
     if loaded.prefix is not None:
         rows.append(("steps before it", ", ".join(type(step).__name__ for _, step in loaded.prefix.steps)))
     if loaded.encoder is None:
@@ -91,13 +93,6 @@ def _plain(path: Path, loaded: LoadedModel, meta: dict[str, Any]) -> dict[str, A
         "selected": [dataclasses.asdict(choice) for choice in choices(model)],
         "proof": proof_dict(model),
     }
-
-
-def held_rows(model: Any) -> str:
-    """Return whether training rows are in a model file: a kernel network is a sum over them."""
-    if not isinstance(model.network_, KernelNetwork):
-        return "not in the file"
-    return f"{len(model.network_.rows):,} unique ones are in the file, as encoded: they are part of the model"
 
 
 def show_facts(facts: Facts) -> None:

@@ -61,8 +61,9 @@ def read_training(path: Path, reading: Reading) -> tuple[Rows, TableEncoder | No
         table = read_table(path, target=reading.target, weights=reading.weights, groups=reading.groups)
         times = None if reading.order is None else read_table(path, target=reading.order).target
         assert table.target is not None
-        named, is_of = table.names or (), {"path": str(path), "target": reading.target}
-        return Rows(table.X, table.target, table.weights, table.groups, named, named, order=times, **is_of), None
+        names = table.names or ()
+        rows = Rows(table.X, table.target, table.weights, table.groups, names, names, order=times)
+        return replace(rows, path=str(path), target=reading.target), None
     roles: Any = {name: getattr(reading, name) for name in ("weights", "groups", "order")}
     frame, dates = _read(path, reading), reading.kinds.get("date")
     parts = training_rows(frame, reading.target, **roles, dates=dates, what=str(path))
