@@ -1,6 +1,6 @@
 """Effect of fitted preprocessing steps on columns, stated once per step: as a program for export, as slopes to explain.
 
-To add a step, register a function for its class with `_effect`.
+To add a step, add its class to `_effect`.
 """
 
 from collections.abc import Callable, Sequence
@@ -99,48 +99,45 @@ def table_program(step: Any) -> tuple[Value, tuple[Value, ...]] | None:
     return None
 
 
-@singledispatch
 def _effect(step: Any, names: Sequence[str]) -> ColumnEffect:
+    every = np.arange(len(names))
+    match step:
+        case str():
+            return ColumnEffect(ColumnMap.affine(every if step == "passthrough" else []))
+        case StandardScaler():
+            return _scaler(step, step.mean_ if step.with_mean else None)
+        case RobustScaler():
+            return _scaler(step, step.center_)
+        case MaxAbsScaler():
+            return _clipped(_scaler(step, None), (-1.0, 1.0) if getattr(step, "clip", False) else None)
+        case MinMaxScaler():
+            return _clipped(_min_max(step), step.feature_range if step.clip else None)
+        case SelectorMixin():
+            return _selector(step.get_support())
+        case PCA():
+            return _components(step)
+        case TruncatedSVD():
+            return ColumnEffect(program=lambda X, name: X @ constant(step.components_.T, name), spreads_missing=True)
+        case FunctionTransformer():
+            return _function(step, every)
+        case SimpleImputer():
+            return _imputer(step)
+        case OneHotEncoder():
+            return _one_hot(step)
+        case Pipeline():
+            return _steps(step, names)
+        case ColumnTransformer():
+            return _side_by_side(step, names)
+        case OneToOneFeatureMixin() if not isinstance(step, Normalizer):  # in its norm every column has a share
+            return ColumnEffect(ColumnMap.nonlinear(every))
     return ColumnEffect()
 
 
-@_effect.register
-def _(step: str, names: Sequence[str]) -> ColumnEffect:
-    return ColumnEffect(ColumnMap.affine(np.arange(len(names)) if step == "passthrough" else []))
-
-
-@_effect.register
-def _(step: OneToOneFeatureMixin, names: Sequence[str]) -> ColumnEffect:
-    return ColumnEffect(ColumnMap.nonlinear(np.arange(len(names))))
-
-
-@_effect.register
-def _(step: Normalizer, names: Sequence[str]) -> ColumnEffect:
-    return ColumnEffect()  # every column has a share in the norm of the row
-
-
-@_effect.register
-def _(step: StandardScaler, names: Sequence[str]) -> ColumnEffect:
-    return _scaler(step, step.mean_ if step.with_mean else None)
-
-
-@_effect.register
-def _(step: RobustScaler, names: Sequence[str]) -> ColumnEffect:
-    return _scaler(step, step.center_)
-
-
-@_effect.register
-def _(step: MaxAbsScaler, names: Sequence[str]) -> ColumnEffect:
-    return _clipped(_scaler(step, None), (-1.0, 1.0) if getattr(step, "clip", False) else None)
-
-
-@_effect.register
-def _(step: MinMaxScaler, names: Sequence[str]) -> ColumnEffect:
+def _min_max(step: MinMaxScaler) -> ColumnEffect:
     def program(X: Value, name: str) -> Value:
         return X * constant(step.scale_, f"{name}_scale") + constant(step.min_, f"{name}_min")
 
-    effect = ColumnEffect(ColumnMap.affine(np.arange(step.n_features_in_), step.scale_, step.min_), program)
-    return _clipped(effect, step.feature_range if step.clip else None)
+    return ColumnEffect(ColumnMap.affine(np.arange(step.n_features_in_), step.scale_, step.min_), program)
 
 
 def _scaler(step: Any, center: Array | None) -> ColumnEffect:
@@ -170,18 +167,14 @@ def _clipped(effect: ColumnEffect, ends: tuple[float, float] | None) -> ColumnEf
     return ColumnEffect(ColumnMap.nonlinear(effect.columns.places), program)
 
 
-@_effect.register
-def _(step: SelectorMixin, names: Sequence[str]) -> ColumnEffect:
-    support = step.get_support()
-
+def _selector(support: NDArray[np.bool_]) -> ColumnEffect:
     def program(X: Value, name: str) -> Value:
         return X @ constant(np.eye(len(support))[:, support], name)
 
     return ColumnEffect(ColumnMap.affine(np.flatnonzero(support)), program, spreads_missing=True)
 
 
-@_effect.register
-def _(step: PCA, names: Sequence[str]) -> ColumnEffect:
+def _components(step: PCA) -> ColumnEffect:
     if step.whiten and step.explained_variance_.min() < np.finfo(np.float64).eps:
         return ColumnEffect()  # scikit-learn has a rule of its own for these
 
@@ -192,26 +185,18 @@ def _(step: PCA, names: Sequence[str]) -> ColumnEffect:
     return ColumnEffect(program=program, spreads_missing=True)
 
 
-@_effect.register
-def _(step: TruncatedSVD, names: Sequence[str]) -> ColumnEffect:
-    return ColumnEffect(program=lambda X, name: X @ constant(step.components_.T, name), spreads_missing=True)
-
-
-@_effect.register
-def _(step: FunctionTransformer, names: Sequence[str]) -> ColumnEffect:
+def _function(step: FunctionTransformer, every: Places) -> ColumnEffect:
     if step.func is None:
-        return ColumnEffect(ColumnMap.affine(np.arange(len(names))), lambda X, name: X)
+        return ColumnEffect(ColumnMap.affine(every), lambda X, name: X)
     is_ufunc = isinstance(step.func, np.ufunc)
-    elementwise = is_ufunc or step.feature_names_out == "one-to-one"
-    columns = ColumnMap.nonlinear(np.arange(len(names))) if elementwise else None
+    columns = ColumnMap.nonlinear(every) if is_ufunc or step.feature_names_out == "one-to-one" else None
     if is_ufunc and not step.kw_args and step.func in _UFUNCS:
         return ColumnEffect(columns, lambda X, name: apply(_UFUNCS[step.func], X))
     return ColumnEffect(columns)
 
 
-@_effect.register
-def _(step: SimpleImputer, names: Sequence[str]) -> ColumnEffect:
-    """Columns with an entry stay, then come the indicators of missing entries."""
+def _imputer(step: SimpleImputer) -> ColumnEffect:
+    """Return the effect: columns with an entry stay, then come the indicators of missing entries."""
     empty = np.array([isinstance(value, float) and np.isnan(value) for value in step.statistics_])
     places = np.arange(len(empty)) if step.keep_empty_features else np.flatnonzero(~empty)
     marked = [] if step.indicator_ is None else step.indicator_.features_
@@ -233,9 +218,8 @@ def _(step: SimpleImputer, names: Sequence[str]) -> ColumnEffect:
     return ColumnEffect(columns, program)
 
 
-@_effect.register
-def _(step: OneHotEncoder, names: Sequence[str]) -> ColumnEffect:
-    """Each feature has a column per category, less the dropped one and all but one of the infrequent ones."""
+def _one_hot(step: OneHotEncoder) -> ColumnEffect:
+    """Return the effect: a column per category, less the dropped one and all but one of the infrequent ones."""
     limited = step.min_frequency is not None or step.max_categories is not None
     infrequent = step.infrequent_categories_ if limited else [None] * len(step.categories_)
     dropped = [None] * len(step.categories_) if step.drop_idx_ is None else step.drop_idx_
@@ -246,8 +230,7 @@ def _(step: OneHotEncoder, names: Sequence[str]) -> ColumnEffect:
     return ColumnEffect(ColumnMap.nonlinear(np.repeat(np.arange(len(counts)), counts)))
 
 
-@_effect.register
-def _(step: Pipeline, names: Sequence[str]) -> ColumnEffect:
+def _steps(step: Pipeline, names: Sequence[str]) -> ColumnEffect:
     columns = ColumnMap.affine(np.arange(len(names)))
     for _, part in step.steps:
         own = column_effect(part, [names[int(i)] for i in columns.places]).columns
@@ -257,9 +240,8 @@ def _(step: Pipeline, names: Sequence[str]) -> ColumnEffect:
     return ColumnEffect(columns)
 
 
-@_effect.register
-def _(step: ColumnTransformer, names: Sequence[str]) -> ColumnEffect:
-    """Parts stand side by side; whatever a part makes of a single column comes from that one."""
+def _side_by_side(step: ColumnTransformer, names: Sequence[str]) -> ColumnEffect:
+    """Return the effect: parts stand side by side; whatever a part makes of a single column comes from that one."""
     total = max((part.stop for part in step.output_indices_.values()), default=0)
     columns = ColumnMap.nonlinear(np.full(total, -1))
     for name, part, selected in step.transformers_:
