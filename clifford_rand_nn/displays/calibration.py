@@ -74,21 +74,20 @@ class CalibrationDisplay(_CalibrationDisplay):
         if labels.shape[:1] != (len(probabilities),):
             raise fail("y", owner, f"{len(probabilities)} labels, as in training", describe(f"shape {labels.shape}"))
         kept = np.isfinite(probabilities).all(axis=1)
-        if labels.ndim == 2 and getattr(model, "_several", False):  # labels a row: of each whether a row has it
+        truth, sure, classes = labels[kept], probabilities[kept], model.classes_
+        several = labels.ndim == 2 and getattr(model, "_several", False)  # labels a row: of each whether a row has it
+        if several:
             if labels.shape != probabilities.shape or labels.dtype.kind not in "biuf":
                 rule = f"0 and 1 of shape {probabilities.shape}"
                 raise fail("y", owner, rule, describe(f"dtype {labels.dtype}, shape {labels.shape}"))
-            pairs = np.column_stack([1 - probabilities[kept].ravel(), probabilities[kept].ravel()])
-            marks = (labels[kept].ravel() != 0).astype(int)
-            shown = cls.from_probabilities(
-                marks, pairs, classes=(0, 1), n_bins=n_bins, strategy=strategy, ax=ax, **kwargs
-            )
+            truth, sure, classes = (truth.ravel() != 0).astype(int), np.c_[1 - sure.ravel(), sure.ravel()], (0, 1)
+        else:
+            places_of(truth, classes, len(truth), owner)  # whose error names y
+        options: dict[str, Any] = {"n_bins": n_bins, "strategy": strategy, "ax": ax} | kwargs
+        shown = cls.from_probabilities(truth, sure, classes=classes, **options)
+        if several:
             shown.ax_.set_xlabel("probability of a label")
-            return shown
-        places_of(labels[kept], model.classes_, int(kept.sum()), owner)  # whose error names y
-        return cls.from_probabilities(
-            labels[kept], probabilities[kept], classes=model.classes_, n_bins=n_bins, strategy=strategy, ax=ax, **kwargs
-        )
+        return shown
 
     @classmethod
     def from_probabilities(

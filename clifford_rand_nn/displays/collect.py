@@ -1,5 +1,6 @@
 """collect_facts: the record of a report, from a fitted model and its rows."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +29,14 @@ from clifford_rand_nn.displays.model_warnings import (
     overlap_warning,
     sample_warnings,
 )
-from clifford_rand_nn.displays.selection import choices, describe_model, interval_text, problem_lines, solver_text
+from clifford_rand_nn.displays.selection import (
+    choices,
+    describe_model,
+    interval_text,
+    problem_lines,
+    proof_dict,
+    solver_text,
+)
 from clifford_rand_nn.scores import Scores, about_means, confusion, score_classes, score_numbers
 
 _PATIENCE = 10.0  # seconds of a fit; of one that takes longer, one fold of five is left out instead of all
@@ -63,7 +71,7 @@ def collect_facts(
     tested = None if test is None else compare_test(model, rows, test, classes, compare)
     labels, counts = np.unique(rows.y, return_counts=True)
     interrupted = bool(getattr(getattr(model, "result_", None), "interrupted", False))
-    proof = model.certificate_
+    weights = None if rows.weights is None else rows.weights[rows.weights > 0]
     kind = "new rows of the same kind" if rows.groups is None else "rows of new groups"
     converged = bool(getattr(getattr(model, "result_", None), "converged", True))
     distributions, associations = describe_columns(rows, classes=classes) if describe else ((), ())
@@ -73,9 +81,9 @@ def collect_facts(
         task="classification" if classes else "regression",
         reason=why,
         n_rows_read=rows.read or len(rows.y),
-        n_rows=len(rows.y) if rows.weights is None else int(np.count_nonzero(rows.weights)),
+        n_rows=len(rows.weighted),
         rows_left_out=rows.reasons,
-        weights=None if rows.weights is None else _range(rows.weights),
+        weights=None if weights is None else (float(weights.min()), float(weights.max())),
         n_groups=None if rows.groups is None else len(np.unique(rows.groups)),
         columns=rows.columns,
         n_features=rows.X.shape[1],
@@ -87,16 +95,7 @@ def collect_facts(
         left_out=None if interrupted else left,
         test=tested,
         train=_scores(rows.y, model.predict(rows.X), rows.weights, classes),
-        proof=Proof(
-            proof.sentence,
-            proof.objective,
-            proof.lower_bound,
-            proof.relative_gap,
-            proof.scope,
-            proof.loss,
-            proof.beta,
-            converged,
-        ),
+        proof=Proof(**proof_dict(model), converged=converged),
         solver=solver_text(model),
         seconds=seconds,
         distributions=distributions,
@@ -173,32 +172,32 @@ def compare_left_out(model: Any, rows: Rows, seconds: float, classes: bool) -> C
     boosted = predict_boosted(rows, place, folds, classes=classes)
     if boosted is not None:
         rivals.append(("gradient boosting", *boosted))
-    standings = [_standing(name, how, mine, rival, data, classes, blocks) for name, rival, how in rivals]
-    standings.append(Standing("this model", comparison.scores.main, len(mine.rows), how))
-    leaderboard = tuple(sorted(standings, key=lambda standing: standing.difference or 0.0))  # on the same rows
+    own = Standing("this model", comparison.scores.main, len(mine.rows), how)
+    leaderboard = _leaderboard(own, mine, rivals, data, classes, blocks)
     return replace(comparison, method=how, linear_method=linear_how, rows=place[mine.rows], leaderboard=leaderboard)
 
 
-def _standing(
-    name: str,
-    how: str,
+def _leaderboard(
+    own: Standing,
     mine: Predicted,
-    other: Predicted,
+    rivals: Sequence[tuple[str, Predicted, str]],
     data: Rows,
     classes: bool,
-    blocks: NDArray[np.intp] | None,
-) -> Standing:
-    """Return the score of a model on the rows that it and this model predicted."""
-    common = np.intersect1d(mine.rows, other.rows)
-    held, first, second = data.take(common), _take(mine, common).labels, _take(other, common).labels
-    truth = held.y
-    if not classes:
-        own = None if blocks is None else blocks[np.searchsorted(mine.rows, common)]
-        first, second = (about_means(held.y, labels, held.weights, own)[1] for labels in (first, second))
-        truth = about_means(held.y, held.y, held.weights, own)[0]
-    difference, error = paired(truth, first, second, held.weights, classes)
-    score = _scores(truth, second, held.weights, classes).main
-    return Standing(name, score, len(common), how, difference, error)
+    blocks: NDArray[np.intp] | None = None,
+) -> tuple[Standing, ...]:
+    """Return the standings of this model and of its rivals, each on the rows that both predicted, the best first."""
+    standings = []
+    for name, other, how in rivals:
+        common = np.intersect1d(mine.rows, other.rows)
+        held, first, second = data.take(common), _take(mine, common).labels, _take(other, common).labels
+        truth = held.y
+        if not classes:
+            block = None if blocks is None else blocks[np.searchsorted(mine.rows, common)]
+            first, second = (about_means(held.y, labels, held.weights, block)[1] for labels in (first, second))
+            truth = about_means(held.y, held.y, held.weights, block)[0]
+        score = _scores(truth, second, held.weights, classes).main
+        standings.append(Standing(name, score, len(common), how, *paired(truth, first, second, held.weights, classes)))
+    return tuple(sorted([*standings, own], key=lambda standing: standing.difference or 0.0))
 
 
 def compare_test(model: Any, rows: Rows, test: Rows, classes: bool, compare: bool) -> Comparison:
@@ -216,12 +215,11 @@ def compare_test(model: Any, rows: Rows, test: Rows, classes: bool, compare: boo
     scores = comparison.scores if interval is None else score_numbers(test.y, mine.labels, test.weights, interval)
     leaderboard: tuple[Standing, ...] = ()
     if linear is not None:
-        rivals = [(f"always {comparison.baseline_label}", simple), (linear_name(classes), linear)]
-        boosted, how = predict_boosted_test(rows, test, classes=classes), "the test set"
-        rivals += [] if boosted is None else [("gradient boosting", boosted)]
-        standings = [_standing(name, how, mine, rival, test, classes, None) for name, rival in rivals]
-        standings.append(Standing("this model", scores.main, len(test.y), how))
-        leaderboard = tuple(sorted(standings, key=lambda standing: standing.difference or 0.0))
+        how, boosted = "the test set", predict_boosted_test(rows, test, classes=classes)
+        rivals = [(f"always {comparison.baseline_label}", simple, how), (linear_name(classes), linear, how)]
+        rivals += [] if boosted is None else [("gradient boosting", boosted, how)]
+        own = Standing("this model", scores.main, len(test.y), how)
+        leaderboard = _leaderboard(own, mine, rivals, test, classes)
     return replace(comparison, method=where, scores=scores, interval=interval, leaderboard=leaderboard)
 
 
@@ -300,9 +298,8 @@ def _own_words(model: Any, n: int, groups: bool) -> str:
 def _take(predicted: Predicted, rows: NDArray[np.intp]) -> Predicted:
     place = np.searchsorted(predicted.rows, rows)
     assert np.array_equal(predicted.rows[np.minimum(place, len(predicted.rows) - 1)], rows)
-    return Predicted(
-        rows, predicted.labels[place], None if predicted.probabilities is None else predicted.probabilities[place]
-    )
+    probabilities = None if predicted.probabilities is None else predicted.probabilities[place]
+    return Predicted(rows, predicted.labels[place], probabilities)
 
 
 def _guess(rows: Rows, classes: bool) -> str:
@@ -310,11 +307,6 @@ def _guess(rows: Rows, classes: bool) -> str:
         return f"the mean, {np.average(rows.y, weights=rows.weights):.4g}"
     labels, place = np.unique(rows.y, return_inverse=True)
     return f"“{labels[np.bincount(place, rows.weights).argmax()]}”"
-
-
-def _range(weights: Any) -> tuple[float, float]:
-    some = weights[weights > 0]
-    return float(some.min()), float(some.max())
 
 
 def _scores(y: NDArray[Any], predicted: NDArray[Any], weights: Any, classes: bool) -> Scores:

@@ -18,6 +18,7 @@ correlation ratio measure", PNAS 21 (1935).
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,27 +137,17 @@ def _described(cells: _Cells, with_target: Association | None) -> Distribution:
     if cells.codes is not None:
         shares = np.bincount(cells.codes[known], minlength=len(cells.labels)) / max(len(known), 1)
         bars = [(shortened(label, _LONGEST), float(share)) for label, share in zip(cells.labels, shares, strict=True)]
-        rest = float(sum(share for _, share in bars[_BARS:]))
-        return Distribution(
-            cells.name, cells.kind, missing, len(bars), bars=tuple(bars[:_BARS]), rest=rest, association=with_target
-        )
+        first, rest = tuple(bars[:_BARS]), float(sum(share for _, share in bars[_BARS:]))
+        described = Distribution(cells.name, cells.kind, missing, len(bars))
+        return replace(described, bars=first, rest=rest, association=with_target)
     x = np.zeros(0) if cells.numbers is None else cells.numbers[known]
-    if not len(x):
-        return Distribution(cells.name, cells.kind, missing, 0)
     values = np.unique(x)
+    described = Distribution(cells.name, cells.kind, missing, len(values))
+    if not len(x):
+        return described
     edges, counts, below, above = _histogram(x, values)
-    return Distribution(
-        cells.name,
-        cells.kind,
-        missing,
-        len(values),
-        edges=tuple(edges.tolist()),
-        counts=tuple(counts.tolist()),
-        below=below,
-        above=above,
-        extent=(float(values[0]), float(values[-1])),
-        association=with_target,
-    )
+    described = replace(described, edges=tuple(edges.tolist()), counts=tuple(counts.tolist()), below=below, above=above)
+    return replace(described, extent=(float(values[0]), float(values[-1])), association=with_target)
 
 
 def _histogram(x: Array, values: Array) -> tuple[Array, NDArray[np.intp], int, int]:
@@ -173,9 +164,9 @@ def _histogram(x: Array, values: Array) -> tuple[Array, NDArray[np.intp], int, i
         else:
             edges = np.linspace(low, high, _BINS + 1)
         has_range = (np.diff(edges) > 0).all()
+    counts = np.histogram(inside, edges)[0] if has_range else np.array([len(inside)])
     if not has_range:  # one value, values that are alike to rounding, or a range that overflows
-        return np.array([low, high]), np.array([len(inside)]), int((x < low).sum()), int((x > high).sum())
-    counts = np.histogram(inside, edges)[0]
+        edges = np.array([low, high])
     return edges, counts, int((x < low).sum()), int((x > high).sum())
 
 

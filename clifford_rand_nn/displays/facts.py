@@ -149,11 +149,8 @@ class Comparison:
 
     def models(self, linear: str) -> dict[str, Scores | None]:
         """Return the scores by the names of the models."""
-        return {
-            "this model": self.scores,
-            linear: self.linear_scores,
-            f"always {self.baseline_label}": self.baseline_scores,
-        }
+        simple = f"always {self.baseline_label}"
+        return {"this model": self.scores, linear: self.linear_scores, simple: self.baseline_scores}
 
 
 @dataclass(frozen=True)

@@ -49,22 +49,16 @@ def _rare(y: NDArray[Any]) -> list[ModelWarning]:
     rare = [f"{label} ({count})" for label, count in zip(labels, counts, strict=True) if count < _RARE]
     if not rare:
         return []
-    names = some_of(rare, _SHOWN)
-    many = "classes have" if len(rare) > 1 else "a class has"
-    return [
-        ModelWarning("rare_class", f"{many} fewer than {_RARE} rows: {names}; what is said of them is hardly known.")
-    ]
+    text = f"{'classes have' if len(rare) > 1 else 'a class has'} fewer than {_RARE} rows: {some_of(rare, _SHOWN)}"
+    return [ModelWarning("rare_class", f"{text}; what is said of them is hardly known.")]
 
 
 def _copies(y: NDArray[Any], place: NDArray[np.intp], copies: int, classes: bool) -> list[ModelWarning]:
     share = copies / len(y)
-    what = (
-        "1 row is a duplicate of another row in every column"
-        if copies == 1
-        else f"{copies} rows ({share:.1%}) are duplicates of other rows in every column"
-    )
+    several = f"{copies} rows ({share:.1%}) are duplicates of other rows"
+    what = "1 row is a duplicate of another row" if copies == 1 else several
     remedy = "if new rows will repeat them, give each row a group of its own"
-    text = f"{what}; duplicates whose targets agree are left out together ({remedy})."
+    text = f"{what} in every column; duplicates whose targets agree are left out together ({remedy})."
     warned = [ModelWarning("duplicate_rows", text)]
     if classes:
         code = np.unique(y, return_inverse=True)[1]

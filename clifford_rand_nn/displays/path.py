@@ -160,37 +160,28 @@ class RegularizationPathDisplay:
 
         Raises ArgumentError if beta was given, not chosen, or if X and y are needed.
         """
-        if isinstance(estimator, BetaCV):
-            mean = estimator.scores_.mean(axis=1)
-            error = estimator.scores_.std(axis=1, ddof=1) / np.sqrt(estimator.scores_.shape[1])
-            shown = cls(
-                betas=estimator.betas_,
-                scores=mean,
-                score_errors=error,
-                score_name="score of held-out folds",
-                selected_beta=estimator.beta_,
-            )
-            return shown.plot(ax=ax, **kwargs)
         model = network_of(estimator)
-        if isinstance(model, BaseConvexNetwork):
-            if model.neuron_scores_ is not None:
-                return cls._few(model).plot(ax=ax, **kwargs)
+        if isinstance(estimator, BetaCV):
+            folds = estimator.scores_
+            error, name = folds.std(axis=1, ddof=1) / np.sqrt(folds.shape[1]), "score of held-out folds"
+            shown = cls(betas=estimator.betas_, scores=folds.mean(axis=1), score_errors=error, score_name=name)
+            shown.selected_beta = estimator.beta_
+        elif isinstance(model, BaseConvexNetwork) and model.neuron_scores_ is not None:
+            shown = cls._few(model)
+        elif isinstance(model, BaseConvexNetwork):
             seen = None if X is None else encoded(estimator, X)
             shown = cls._infinite(model, seen, y, sample_weight, groups)
-            return shown.plot(ax=ax, **kwargs)
-        scores = getattr(model, "candidates_", None)
-        if not scores:
+        elif getattr(model, "candidates_", None):
+            betas, losses, errors, neurons = (
+                np.array([getattr(score, name) for score in model.candidates_])
+                for name in ("beta", "mean_loss", "loss_std_error", "n_neurons")
+            )
+            shown = cls(betas=betas, scores=losses, score_errors=errors, score_name="mean loss on held-out rows")
+            shown.n_neurons, shown.selected_beta = neurons if np.isfinite(neurons).all() else None, model.beta_
+        else:
             rule, hint = "one that chose beta", "Fit it with beta='auto', or draw a path with from_path."
             raise fail("estimator", cls.__name__, rule, describe(f"a {type(model).__name__}"), hint)
-        neurons = np.array([score.n_neurons for score in scores])
-        return cls(
-            betas=np.array([score.beta for score in scores]),
-            scores=np.array([score.mean_loss for score in scores]),
-            score_errors=np.array([score.loss_std_error for score in scores]),
-            score_name="mean loss on held-out rows",
-            n_neurons=neurons if np.isfinite(neurons).all() else None,
-            selected_beta=model.beta_,
-        ).plot(ax=ax, **kwargs)
+        return shown.plot(ax=ax, **kwargs)
 
     @classmethod
     def _few(cls, model: Any) -> Self:

@@ -198,13 +198,8 @@ class DecisionRegionsDisplay:
             ax.set(xticks=[], yticks=[])
         ax.set_title(title, fontsize=10)
         if legend:
-            ax.legend(
-                loc="upper center",
-                bbox_to_anchor=(0.5, -0.18 if any(self.names) else -0.02),
-                ncols=4,
-                frameon=False,
-                fontsize=8,
-            )
+            below = -0.18 if any(self.names) else -0.02
+            ax.legend(loc="upper center", bbox_to_anchor=(0.5, below), ncols=4, frameon=False, fontsize=8)
         return self
 
 

@@ -50,15 +50,8 @@ def describe_model(model: Any) -> str:
 def proof_dict(model: Any) -> dict[str, Any]:
     """Return the certificate of a fitted model as plain values."""
     proof = model.certificate_
-    return {
-        "sentence": proof.sentence,
-        "objective": proof.objective,
-        "lower_bound": proof.lower_bound,
-        "relative_gap": proof.relative_gap,
-        "scope": proof.scope,
-        "loss": proof.loss,
-        "beta": proof.beta,
-    }
+    names = ("sentence", "objective", "lower_bound", "relative_gap", "scope", "loss", "beta")
+    return {name: getattr(proof, name) for name in names}
 
 
 def solver_text(model: Any) -> str:
@@ -145,9 +138,8 @@ def _scaling(model: Any) -> list[Choice]:
     if len(biases) > 1:
         among = ", ".join(f"{bias:g}" for bias in biases)
         selected.append(Choice("constant feature", f"{best.bias_feature:g}", among, by))
-    if any(
-        other.mean_loss < best.mean_loss for other in model.candidates_ if other.n_rows == best.n_rows
-    ):  # another was the first
+    same = [candidate.mean_loss for candidate in model.candidates_ if candidate.n_rows == best.n_rows]
+    if min(same) < best.mean_loss:  # another was the first
         by = "error on held-out rows, of the best of each kind of gates with a learned metric"
     steps = sorted({candidate.steps for candidate in model.candidates_})
     if len(steps) > 1:
@@ -164,14 +156,8 @@ def _network_beta(model: Any) -> list[Choice]:
     if not isinstance(model.beta, str):
         return []
     if model.neuron_scores_ is None:
-        return [
-            Choice(
-                "beta",
-                f"{model.beta_:.3g}",
-                "a grid over all useful sizes for one candidate, and values near it for the others",
-                "leave-one-out",
-            )
-        ]
+        among = "a grid over all useful sizes for one candidate, and values near it for the others"
+        return [Choice("beta", f"{model.beta_:.3g}", among, "leave-one-out")]
     betas = {score.beta for score in model.neuron_scores_}
     count = f"{model.network_.n_neurons} neurons"
     among = f"{len(betas)} values from {max(betas):.2g} to {min(betas):.2g}, each refitted or not"

@@ -144,10 +144,8 @@ class ConvergenceDisplay:
         across = np.array([row.seconds if self.seconds else row.n_iter for row in self.history], dtype=np.float64)
         gaps = np.array([row.relative_gap for row in self.history], dtype=np.float64)
         shown = np.isfinite(gaps)
-        marker = "o" if len(self.history) <= 40 else ""
-        ax.plot(
-            across[shown], np.maximum(gaps[shown], _FLOOR), color=FIRST, marker=marker, markersize=4, drawstyle=_STEPS
-        )
+        marker, look = "o" if len(self.history) <= 40 else "", {"markersize": 4, "drawstyle": _STEPS}
+        ax.plot(across[shown], np.maximum(gaps[shown], _FLOOR), color=FIRST, marker=marker, **look)
         ax.set(yscale="log", xlabel="seconds" if self.seconds else "iterations")
         ax.set_ylabel("relative duality gap", color=FIRST)
         ax.locator_params(axis="x", nbins=6)
@@ -155,8 +153,6 @@ class ConvergenceDisplay:
         if objective:
             self.objective_ax_ = right = ax.twinx()
             values = [row.objective for row in self.history]
-            right.plot(
-                across, values, color=SECOND, linestyle="--", marker=marker and "s", markersize=4, drawstyle=_STEPS
-            )
+            right.plot(across, values, color=SECOND, linestyle="--", marker=marker and "s", **look)
             right.set_ylabel("objective", color=SECOND)
         return self

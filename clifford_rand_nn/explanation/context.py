@@ -63,19 +63,16 @@ class Context:
             targets = given_targets(targets, len(traced.seen), is_classifier(route.estimator), "explain", "y_train")
         numbers = rows_of_parts(route.estimator, network, None if traced is None else traced.seen)
         training = traced is not None and are_training_rows(route.estimator, network, numbers, traced.seen)
-        if training or network.reference is None:
-            reference = route.reference(network.reference, traced)
-            name = "the mean of the training rows" if training else "the mean of the given rows"
+        name, is_given = "the mean of the training rows", training or network.reference is None
+        reference = route.reference(network.reference, traced if is_given else None)
+        if is_given and not training:
             zeros = "a row that the network sees as zeros" if route.steps else "a row of zeros"
-            name = zeros if traced is None else name
-        else:
-            reference = route.reference(network.reference, None)
-            name = "the mean of the training rows"
+            name = zeros if traced is None else "the mean of the given rows"
         return cls(route, network, traced, targets, training, numbers, reference, name)
 
     @property
     def estimator(self) -> Any:
-        """Return the estimator inside."""
+        """The estimator inside."""
         return self.route.estimator
 
     @property
@@ -238,8 +235,9 @@ def gradient_sizes(context: Context, rows: Rows | None) -> Array:
     """
     route, network = context.route, context.network
     spread = context.spread()
-    if rows is None:
-        seen, encoded_deviation = _own_rows(context), np.ones(len(route.origin)) if spread is None else spread
+    if rows is None:  # those that the network is made of, or the one that it knows
+        seen = network.own_rows(_AT) if isinstance(network, KernelSum) else context.reference[1][None]
+        encoded_deviation = np.ones(len(route.origin)) if spread is None else spread
     else:
         seen, encoded_deviation = rows.seen, np.asarray(rows.encoded.std(axis=0))
     seen = seen[evenly(len(seen), _AT)]
@@ -248,12 +246,6 @@ def gradient_sizes(context: Context, rows: Rows | None) -> Array:
         slopes = route.back(network.local(seen[start : start + _BLOCK], context.reference[1]).slopes)
         total += np.sqrt((slopes**2).sum(axis=1)).sum(axis=0)
     return np.asarray(total / len(seen) * encoded_deviation)
-
-
-def _own_rows(context: Context) -> Array:
-    """Return rows as the network sees them where none were given: those that it is made of, or the one it knows."""
-    network = context.network
-    return network.own_rows(_AT) if isinstance(network, KernelSum) else context.reference[1][None]
 
 
 def importances(context: Context, repeats: int, random_state: Any) -> list[ColumnImportance]:

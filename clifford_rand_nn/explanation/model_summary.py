@@ -115,13 +115,9 @@ class ModelExplanation(TextShown):
 
 def explain_model(context: Context, repeats: int, random_state: Any) -> ModelExplanation:
     """Return what a model is made of."""
-    return ModelExplanation(
-        columns=as_table(importances(context, repeats, random_state)),
-        neurons=as_table(_neurons(context)),
-        rows=as_table(_rows(context)),
-        directions=as_table(_directions(context)),
-        context=context,
-    )
+    parts = importances(context, repeats, random_state), _neurons(context), _rows(context), _directions(context)
+    columns, neurons, rows, directions = map(as_table, parts)
+    return ModelExplanation(columns, neurons, rows, directions, context)
 
 
 def _points(context: Context) -> Array | None:

@@ -230,16 +230,9 @@ def _bars(
     ax.margins(x=_ROOM)
     texts = in_a_column(values) if errors is None else ["" for _ in values]
     for place, value, text in zip(places, values, texts, strict=True):
-        side = 1 if value >= 0 else -1
-        ax.annotate(
-            text,
-            (value, place),
-            xytext=(4 * side, 0),
-            textcoords="offset points",
-            ha="left" if side > 0 else "right",
-            va="center",
-            fontsize="small",
-        )
+        off, side = (4, "left") if value >= 0 else (-4, "right")
+        look = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
+        ax.annotate(text, (value, place), xytext=(off, 0), ha=side, **look)
     for edge in ("top", "right"):
         ax.spines[edge].set_visible(False)
     return ax

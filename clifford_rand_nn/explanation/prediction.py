@@ -1,6 +1,5 @@
 """Explanations of predictions: contributions of columns, neurons and training rows to the output."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -151,14 +150,12 @@ def explain_rows(context: Context, x: Any, output: int | None) -> PredictionExpl
     below = context.shares_below(rows.encoded, rows.seen)
     places = [_number_place(below, route.origin == j) for j in range(len(route.names))]
     ranks = np.stack([np.full(m, 0.5) if k is None else below[:, k] for k in places], axis=1)
-    result = _results(context, rows.seen)
+    entries = [[cell(v) for v in route.column(rows.table, j).tolist()] for j in range(len(route.names))]
     return PredictionExplanation(
         outputs=f,
         output_names=context.output_names,
-        predictions=result["predictions"],
-        probabilities=result["probabilities"],
         column_names=list(route.names),
-        values=_transposed([[cell(v) for v in route.column(rows.table, j).tolist()] for j in range(len(route.names))]),
+        values=[list(row) for row in zip(*entries, strict=True)],
         columns=route.summed(columns),
         base=local.base,
         slopes=route.back(local.slopes),
@@ -173,23 +170,22 @@ def explain_rows(context: Context, x: Any, output: int | None) -> PredictionExpl
         rest=rest,
         ranks=ranks,
         number_places=places,
-        spread_out=result["variance"],
-        intervals=result["intervals"],
         shown=output,
         context=context,
+        **_results(context, rows.seen),
     )
 
 
 def _results(context: Context, seen: Array) -> dict[str, Any]:
     """Return the predictions of the estimator, and what goes with them."""
     estimator = context.estimator
-    result: dict[str, Any] = dict.fromkeys(("probabilities", "variance", "intervals"))
+    result: dict[str, Any] = dict.fromkeys(("probabilities", "spread_out", "intervals"))
     data = named(estimator, seen)
     result["predictions"] = np.asarray(estimator.predict(data))
     if hasattr(estimator, "predict_proba"):
         result["probabilities"] = np.asarray(estimator.predict_proba(data))
     if isinstance(estimator, BaseConvexNetwork):
-        result["variance"] = estimator._variance_at(seen)
+        result["spread_out"] = estimator._variance_at(seen)
         if hasattr(estimator, "predict_interval") and len(context.network.intercept) == 1:
             ends = estimator.predict_interval(data)
             result["intervals"] = np.column_stack([np.ravel(end) for end in ends])
@@ -202,19 +198,12 @@ def _number_place(below: Array, own: NDArray[np.bool_]) -> int | None:
     return int(known[0]) if len(known) == 1 else None
 
 
-def _transposed(columns: Sequence[Sequence[str]]) -> list[list[str]]:
-    return [list(row) for row in zip(*columns, strict=True)]
-
-
 def _row_dict(row: PredictionExplanation, top: int | None) -> dict[str, Any]:
     outputs = []
     planes = None if row.neuron_numbers is None else spanning_rows(row.context.estimator, row.neuron_numbers)
     for c, name in enumerate(row.output_names):
-        record: dict[str, Any] = {
-            "contributes_towards": name,
-            "output": float(row.outputs[0, c]),
-            "base": float(row.base[0, c]),
-        }
+        record: dict[str, Any] = {"contributes_towards": name}
+        record |= {"output": float(row.outputs[0, c]), "base": float(row.base[0, c])}
         record["columns"] = dict(zip(row.column_names, row.columns[0, c].tolist(), strict=True))
         record["slopes"] = dict(zip(row.encoded_names, row.slopes[0, c].tolist(), strict=True))
         record["intercept"] = float(row.intercept[c])
@@ -230,13 +219,11 @@ def _row_dict(row: PredictionExplanation, top: int | None) -> dict[str, Any]:
             ]
         if row.rows is not None:
             record["rest"] = float(row.rest[0, c])
-            record["training_rows"] = [
-                {
-                    "row": None if row.row_numbers is None else int(row.row_numbers[i]),
-                    "contribution": float(row.rows[0, c, i]),
-                }
-                for i in largest(row.rows[0, c], top or row.rows.shape[2])
-            ]
+            some = largest(row.rows[0, c], top or row.rows.shape[2])
+            numbers = [None if row.row_numbers is None else int(row.row_numbers[i]) for i in some]
+            parts = row.rows[0, c, some].tolist()
+            pairs = zip(numbers, parts, strict=True)
+            record["training_rows"] = [{"row": number, "contribution": part} for number, part in pairs]
         outputs.append(record)
     result: dict[str, Any] = {"prediction": _plain(row.predictions[0])}
     if row.probabilities is not None:
@@ -244,10 +231,8 @@ def _row_dict(row: PredictionExplanation, top: int | None) -> dict[str, Any]:
         result["probabilities"] = dict(zip(labels, row.probabilities[0].tolist(), strict=True))
     if row.intervals is not None:
         result["interval"] = row.intervals[0].tolist()
-    result |= {
-        "measured_from": row.context.measured_from,
-        "values": dict(zip(row.column_names, row.values[0], strict=True)),
-    }
+    result["measured_from"] = row.context.measured_from
+    result["values"] = dict(zip(row.column_names, row.values[0], strict=True))
     return result | {"outputs": outputs, "note": " ".join(column_notes(row.context))}
 
 

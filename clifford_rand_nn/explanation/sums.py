@@ -194,15 +194,10 @@ Numbers = NDArray[np.intp]
 _SAME = 1e-9  # of the largest entry of standardized rows, which are computed again
 
 
-def n_training_rows(estimator: Any) -> int:
-    """Return how many rows there were, those of weight zero with them."""
-    return int(estimator.certificate_.n_rows)
-
-
 def kept_rows(estimator: Any) -> Numbers:
     """Return the numbers of the training rows that have a weight; of all, where there were shards."""
     weights = getattr(estimator.certificate_, "sample_weight", None)
-    return np.arange(n_training_rows(estimator)) if weights is None else np.flatnonzero(weights)
+    return np.arange(estimator.certificate_.n_rows) if weights is None else np.flatnonzero(weights)
 
 
 def rows_of_parts(estimator: Any, network: NetworkSum, seen: Array | None) -> Numbers | None:
@@ -212,10 +207,10 @@ def rows_of_parts(estimator: Any, network: NetworkSum, seen: Array | None) -> Nu
     """
     if not isinstance(network, KernelSum):
         return None
-    known = getattr(estimator, "support_", None) if isinstance(estimator, BaseConvexNetwork) else None
-    if known is None and not isinstance(estimator, BaseConvexNetwork):
-        known = kept_rows(estimator)
-    if known is None and seen is not None and len(seen) == n_training_rows(estimator):
+    if not isinstance(estimator, BaseConvexNetwork):
+        return kept_rows(estimator)
+    known = getattr(estimator, "support_", None)
+    if known is None and seen is not None and len(seen) == estimator.certificate_.n_rows:
         known = _found(network.network.rows, network.network.standard.rows(seen))
     return known
 
@@ -237,7 +232,7 @@ def _alike(rows: Array, expected: Array) -> bool:
 
 def are_training_rows(estimator: Any, network: NetworkSum, numbers: Numbers | None, seen: Array) -> bool:
     """Say whether rows are those of training, as far as the model can tell: their number, and its own rows."""
-    if len(seen) != n_training_rows(estimator) or not isinstance(estimator.certificate_, Certificate):
+    if len(seen) != estimator.certificate_.n_rows or not isinstance(estimator.certificate_, Certificate):
         return False
     if isinstance(network, KernelSum):
         inner = network.network
