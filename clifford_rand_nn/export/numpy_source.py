@@ -55,22 +55,14 @@ def _days(X, name):
     """Return a column of dates (of datetime, of NumPy, or texts as 2020-01-31) as days (n, 1) since 1970."""
     times = np.asarray(X[name], dtype="datetime64[us]").reshape(-1, 1)
     return np.where(np.isnat(times), np.nan, times.astype(np.int64) / 86400e6)'''
-# The functions of a module, and their results; those with an underline are called by these.
+# The functions of a module, what they return, and their results; those with an underline are called by others.
 _FUNCTIONS = {
-    "_outputs": ("outputs",),
-    "_scores": ("scores",),
-    "decision_function": ("decision_function",),
-    "predict_proba": ("predict_proba",),
-    "predict": ("predict",),
-    "predict_interval": ("low", "high"),
-}
-_SAID = {
-    "_outputs": "outputs of the network (n, C)",
-    "_scores": "scores of the classes (n, classes)",
-    "decision_function": "decision function",
-    "predict_proba": "probabilities (n, classes) of CLASSES",
-    "predict": "predictions",
-    "predict_interval": "the ends (low, high) of intervals",
+    "_outputs": ("outputs of the network (n, C)", "outputs"),
+    "_scores": ("scores of the classes (n, classes)", "scores"),
+    "decision_function": ("decision function", "decision_function"),
+    "predict_proba": ("probabilities (n, classes) of CLASSES", "predict_proba"),
+    "predict": ("predictions", "predict"),
+    "predict_interval": ("the ends (low, high) of intervals", "low", "high"),
 }
 
 
@@ -136,7 +128,7 @@ def _names(constants: list[Value]) -> dict[Value, str]:
 def _text(program: Program, literals: dict[str, str], head: str = "") -> str:
     functions = {
         name: [program.results[result] for result in results]
-        for name, results in _FUNCTIONS.items()
+        for name, (_, *results) in _FUNCTIONS.items()
         if all(result in program.results for result in results)
     }
     if "_scores" in functions:
@@ -175,11 +167,8 @@ def _described(program: Program) -> list[str]:
     """Return what rows are, and what there is to say of the model."""
     if program.rows is not None:
         kinds = {"numbers": "numbers", "words": "texts", "days": "dates"}
-        columns = [f"* {value.name}: {kinds[value.op]}" for value in program.table]
-        rows = [
-            "X is a table, a dict of columns or a data frame, in which cells may be missing, with the columns",
-            *columns,
-        ]
+        rows = ["X is a table, a dict of columns or a data frame, in which cells may be missing, with the columns"]
+        rows += [f"* {value.name}: {kinds[value.op]}" for value in program.table]
     else:
         names = "." if program.columns is None else ": " + ", ".join(program.columns) + "."
         rows = [f"Rows X have {program.d} columns{names}"]
@@ -217,7 +206,7 @@ def _function(
     if name == "predict" and program.classes is not None:
         body[-1] = f"return CLASSES[{body[-1].removeprefix('return ')}]"
     block = None if calls else program.block()
-    opening = [f"def {name}(X):", f'    """Return {_SAID[name]} for rows X (n, {program.d})."""']
+    opening = [f"def {name}(X):", f'    """Return {_FUNCTIONS[name][0]} for rows X (n, {program.d})."""']
     if block is None:
         return "\n".join([*opening, *([] if calls else ["    X = _rows(X)"]), *(f"    {line}" for line in body)])
     part = f"_{name.strip('_')}_of_block"

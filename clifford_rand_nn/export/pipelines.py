@@ -214,13 +214,9 @@ def _with_steps(program: Program, steps: list[Any]) -> Program | None:
             return None
         X = effect.program(X, f"step{i}")
     names = getattr(steps[0], "feature_names_in_", None)
-    return replace(
-        _on(program, X),
-        d=d,
-        columns=None if names is None else tuple(map(str, names)),
-        width=max(program.width, d),
-        missing=any(isinstance(step, SimpleImputer) for step in steps),
-    )
+    columns = None if names is None else tuple(map(str, names))
+    missing = any(isinstance(step, SimpleImputer) for step in steps)
+    return replace(_on(program, X), d=d, columns=columns, width=max(program.width, d), missing=missing)
 
 
 def _on(program: Program, X: Value) -> Program:

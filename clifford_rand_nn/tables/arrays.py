@@ -187,10 +187,9 @@ def _refuse_not_numeric(file: str | Path, frame: Any, remedy: str = "encode it a
     wrong = column.notna() & (pandas.to_numeric(column.where(text), errors="coerce").isna() | ~text)
     example = column[wrong].iloc[0] if wrong.any() else column.dropna().iloc[0]
     more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-    raise ArgumentError(
-        f"{file}: column {bad[0]!r}{more} is not numeric: {int(wrong.sum()) or len(column)} of {len(column)} cells, "
-        f"such as {example if not isinstance(example, str) else repr(example)}; {remedy}."
-    )
+    some = f"{int(wrong.sum()) or len(column)} of {len(column)} cells"
+    such = repr(example) if isinstance(example, str) else example
+    raise ArgumentError(f"{file}: column {bad[0]!r}{more} is not numeric: {some}, such as {such}; {remedy}.")
 
 
 def checked_target(file: str | Path, name: str, y: NDArray[Any], what: str = "target") -> NDArray[Any]:
@@ -212,10 +211,9 @@ def _refuse_not_finite(file: Path, X: NDArray[np.float64], names: Sequence[str] 
         first = int(np.argmax(bad > 0))
         more = int(np.count_nonzero(bad)) - 1
         shown = f"column {first} of 'X'" if names is None else f"column {names[first]!r}"
-        raise ArgumentError(
-            f"{file}: {shown}{f' (and {more} more)' if more else ''} has {bad[first]} empty or infinite cells of "
-            f"{len(X)}; fill them or drop those rows."
-        )
+        shown += f" (and {more} more)" if more else ""
+        cells = f"{bad[first]} empty or infinite cells of {len(X)}"
+        raise ArgumentError(f"{file}: {shown} has {cells}; fill them or drop those rows.")
 
 
 def _refuse_missing(file: Path, wanted: Sequence[str], there: Sequence[str]) -> None:

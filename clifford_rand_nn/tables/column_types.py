@@ -199,10 +199,9 @@ def choose_task(target: NDArray[Any]) -> tuple[str, str]:
     values = np.unique(target)
     if target.dtype.kind in "US":
         if len(values) > max(MOST_CLASSES, len(target) // 2):
-            raise ArgumentError(
-                f"the target is text, {len(values)} different ones in {len(target)} rows, such as {str(values[0])!r}: "
-                "neither classes nor numbers; name another column, or write its numbers as 1234.5 or $1,234.50."
-            )
+            many = f"{len(values)} different ones in {len(target)} rows, such as {str(values[0])!r}"
+            advice = "name another column, or write its numbers as 1234.5 or $1,234.50"
+            raise ArgumentError(f"the target is text, {many}: neither classes nor numbers; {advice}.")
         return "classification", f"the target is text, {len(values)} classes"
     if target.dtype.kind == "b":
         return "classification", "the target is boolean"

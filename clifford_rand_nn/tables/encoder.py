@@ -207,14 +207,10 @@ def encoder_to_plain(encoder: TableEncoder) -> tuple[dict[str, NDArray[Any]], di
     dates = params["date"]
     params |= {name: column_names(params[name], name, "TableEncoder") for name in _LISTS}
     params["date"] = dict(dates) if isinstance(dates, Mapping) else column_names(dates, "date", "TableEncoder")
-    of: dict[type, list[Any]] = {
-        kind: [entry for entry in encoder.encodings_ if type(entry) is kind]
-        for kind in (Filled, MissingMark, OneHot, TargetMeans)
-    }
-    arrays = {
-        name: np.array([entry.fill for entry in of[Filled] if entry.is_truth == is_truth], dtype=np.float64)
-        for name, is_truth in (("fill", False), ("truths", True))
-    }
+    kinds = (Filled, MissingMark, OneHot, TargetMeans)
+    of: dict[type, list[Any]] = {kind: [e for e in encoder.encodings_ if type(e) is kind] for kind in kinds}
+    fills = [[entry.fill for entry in of[Filled] if entry.is_truth == is_truth] for is_truth in (False, True)]
+    arrays = {name: np.array(values, dtype=np.float64) for name, values in zip(("fill", "truths"), fills, strict=True)}
     meta = {
         "version": _VERSION,
         "params": params,

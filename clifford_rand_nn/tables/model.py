@@ -277,15 +277,13 @@ def table_model(
         task, _ = choose_task(rows.target)
         estimator = ConvexNetworkClassifier() if task == "classification" else ConvexNetworkRegressor()
     pipeline = TableModel([("table", clone(encoder)), ("model", estimator)])
-    options = {"model__sample_weight": rows.weights, "model__groups": rows.groups}
-    options |= {"model__order": rows.order}
-    options = {name: value for name, value in options.items() if value is not None}
+    beside = {"sample_weight": rows.weights, "groups": rows.groups, "order": rows.order}
+    options = {f"model__{name}": value for name, value in beside.items() if value is not None}
     pipeline.fit(rows.features, rows.target, **options)
     dates = [column.name for column in pipeline[0].columns_ if column.kind == "date"]
     if dates and order is None:
-        warnings.warn(
-            f"{date_note(dates)}; give order={dates[0]!r} if new rows will be later", TableWarning, stacklevel=2
-        )
+        note = f"{date_note(dates)}; give order={dates[0]!r} if new rows will be later"
+        warnings.warn(note, TableWarning, stacklevel=2)
     return pipeline
 
 

@@ -29,16 +29,9 @@ def written_columns(path: Path | None) -> Iterator[Write]:
         with _csv(_Terminal() if sys.stdout.isatty() else sys.stdout.buffer) as write:
             yield write
         return
-    with replaced(path) as new:
-        if path.suffix.lower() == ".npz":
-            with _arrays(new) as write:
-                yield write
-        elif path.suffix.lower() == ".parquet":
-            with _parquet(new) as write:
-                yield write
-        else:
-            with open(new, "wb") as stream, _csv(stream) as write:
-                yield write
+    writer = {".npz": _arrays, ".parquet": _parquet}.get(path.suffix.lower(), _csv_file)
+    with replaced(path) as new, writer(new) as write:
+        yield write
 
 
 class _Terminal(io.RawIOBase):
@@ -54,6 +47,12 @@ class _Terminal(io.RawIOBase):
 
 def _csv(stream: Any) -> AbstractContextManager[Write]:
     return _arrow_csv(stream) if available("pyarrow") else _plain_csv(stream)
+
+
+@contextmanager
+def _csv_file(path: Path) -> Iterator[Write]:
+    with open(path, "wb") as stream, _csv(stream) as write:
+        yield write
 
 
 @contextmanager
