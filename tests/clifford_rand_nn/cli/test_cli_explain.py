@@ -4,11 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLURegressor, TableEncoder, explain, load_model, save_model
-from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.tables import table_model
+from support.command_line import run
 
 pd = pytest.importorskip("pandas")
 
@@ -38,20 +37,13 @@ def folder(tmp_path_factory):
     return path
 
 
-@pytest.fixture
-def run(folder, monkeypatch):
+@pytest.fixture(autouse=True)
+def _inside(folder, monkeypatch):
     monkeypatch.chdir(folder)
 
-    def run(*arguments, code=0):
-        result = CliRunner().invoke(app, ["explain", *map(str, arguments)])
-        assert result.exit_code == code, result.output
-        return result
 
-    return run
-
-
-def test_a_row_is_explained_as_in_python(folder, run):
-    given = run("model.npz", "new.csv", "--row", 3, "--train", "train.csv")
+def test_a_row_is_explained_as_in_python(folder):
+    given = run("explain model.npz new.csv --row 3 --train train.csv")
     model = load_model(folder / "model.npz")
     train = pd.read_csv(folder / "train.csv").dropna(subset="buys")
     new = pd.read_csv(folder / "new.csv")
@@ -63,8 +55,8 @@ def test_a_row_is_explained_as_in_python(folder, run):
     assert "counted without the 1 that have no 'buys'" in given.stderr
 
 
-def test_several_rows_for_machines(run):
-    told = json.loads(run("model.npz", "new.csv", "--row", 0, "--row", 7, "--json").stdout)
+def test_several_rows_for_machines():
+    told = json.loads(run("explain model.npz new.csv --row 0 --row 7 --json").stdout)
     assert [one["row"] for one in told["explained"]] == [0, 7]
     for one in told["explained"]:
         output = one["outputs"][0]
@@ -73,20 +65,20 @@ def test_several_rows_for_machines(run):
 
 
 @pytest.mark.slow
-def test_the_model_itself_and_its_picture(folder, run):
+def test_the_model_itself_and_its_picture(folder):
     pytest.importorskip("matplotlib")
-    text = run("model.npz", "--train", "train.csv", "--target", "buys", "--picture", "whole.png").stdout
+    text = run("explain model.npz --train train.csv --target buys --picture whole.png").stdout
     assert "increase of log loss if permuted" in text
     assert (folder / "whole.png").read_bytes()[:4] == b"\x89PNG"
-    assert "Row 0 of 10; --row takes another." in run("model.npz", "new.csv", "--picture", "one.svg").stdout
+    assert "Row 0 of 10; --row takes another." in run("explain model.npz new.csv --picture one.svg").stdout
     assert b"mean of the training rows" in (folder / "one.svg").read_bytes()
-    error = run("model.npz", "--picture", "whole.png", code=2).stderr
+    error = run("explain model.npz --picture whole.png", code=2).stderr
     assert error == "error: whole.png: this file is there already; --force overwrites it.\n"
-    run("model.npz", "--picture", "whole.png", "--force")
-    assert "Give rows and targets for the permutation importance" in run("model.npz").stdout
+    run("explain model.npz --picture whole.png --force")
+    assert "Give rows and targets for the permutation importance" in run("explain model.npz").stdout
 
 
-def test_tables_without_names(run):
-    text = run("plain.npz", "plain_rows.npz", "--train", "plain_rows.npz", "--target", "y").stdout
+def test_tables_without_names():
+    text = run("explain plain.npz plain_rows.npz --train plain_rows.npz --target y").stdout
     assert "active for this row" in text
     assert "which has the target" in text

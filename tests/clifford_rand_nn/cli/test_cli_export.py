@@ -7,16 +7,14 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from typer.testing import CliRunner
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLURegressor, TableEncoder, save_model, table_model
-from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.cli.export import sample_rows
+from support.command_line import run
 from support.exported import fitted
 
 pandas = pytest.importorskip("pandas")
-runner = CliRunner()
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +42,7 @@ def folder(files, tmp_path, monkeypatch):
 
 
 def export(*arguments, code=0):
-    result = runner.invoke(app, ["export", *map(str, arguments)])
-    assert result.exit_code == code, result.output + result.stderr
-    return result
+    return run("export", *arguments, code=code)
 
 
 def difference(text):

@@ -16,7 +16,6 @@ pd = pytest.importorskip("pandas")
 rng = np.random.default_rng(5)
 X = rng.standard_normal((120, 3))
 TABLE = pd.DataFrame(100 * X, columns=["a", "b", "c"]).assign(
-    times=np.tile([1, 2, 3], 40),
     value=np.abs(X[:, 0]) - X[:, 1] + 0.1 * rng.standard_normal(120),
     kind=np.array(["low", "mid", "high"])[(X[:, 0] > -0.4).astype(int) + (X[:, 0] > 0.4)],
 )
@@ -29,7 +28,6 @@ def folder(tmp_path, monkeypatch):
     for name in ("kind", "value"):
         TABLE[:60][[*FEATURES, name]].to_csv(f"{name}.csv", index=False)
         TABLE[60:][[*FEATURES, name]].to_csv(f"{name}-test.csv", index=False)
-    TABLE[:60][[*FEATURES, "times", "kind"]].to_csv("weighted.csv", index=False)
     TABLE[[*FEATURES, "kind"]].to_parquet("kind.parquet")
     np.savez("two.npz", X=X, y=X[:, 0] > 0)
     return tmp_path
@@ -77,12 +75,6 @@ def test_classes_without_an_option(folder, monkeypatch):
     assert "out-of-sample scores on the training set: " in out
     assert "this says nothing about new rows" in out
 
-    run("predict m.npz kind-test.csv --out p.csv")
-    back = read_csv("p.csv")
-    assert list(back) == ["prediction", "probability_high", "probability_low", "probability_mid"]
-    assert back["prediction"].tolist() == whole.predict(test[FEATURES]).tolist()
-    np.testing.assert_array_equal(back.iloc[:, 1:], whole.predict_proba(test[FEATURES]))
-
 
 @pytest.mark.slow
 def test_numbers_without_an_option(folder, monkeypatch):
@@ -110,17 +102,6 @@ def test_numbers_without_an_option(folder, monkeypatch):
 
 
 @pytest.mark.slow
-def test_weights_count(folder):
-    facts = facts_of("weighted.csv", "--sample-weight", "times", "--out", "m.npz", "--no-compare")
-    assert (facts["n_rows"], facts["weights"], facts["n_features"]) == (60, [1, 3], 3)
-    assert facts["distributions"][0]["name"] == "kind"
-    rows = TABLE[:60]
-    plain = ConvexNetworkClassifier().fit(rows[FEATURES], rows.kind, sample_weight=rows.times)
-    model = load_model("m.npz")
-    np.testing.assert_array_equal(model.predict_proba(TABLE[FEATURES]), plain.predict_proba(TABLE[FEATURES]))
-
-
-@pytest.mark.slow
 def test_rows_of_a_group_are_left_out_together(folder):
     """Rows of a group share their label: known groups are easy, new ones are chance."""
     local = np.random.default_rng(0)
@@ -144,11 +125,6 @@ def test_the_target_is_the_last_column(folder, table, target):
     options = ("--model", "gated", "--n-gates", "3", "--tol", "0.1", "--beta", "0.1", "--no-compare")
     assert run("fit", table, *options).stdout.startswith(f"target: {target}; ")
     assert "else give --target" not in run("fit", table, *options, "--target", target).stdout
-
-
-def test_quiet_says_nothing(folder):
-    result = run("fit value.csv --out m.npz --quiet")
-    assert (result.stdout, result.stderr) == ("", "")
 
 
 @pytest.mark.slow

@@ -4,17 +4,16 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from clifford_rand_nn import CrossProductLassoRegressor, TableEncoder, save_model
-from clifford_rand_nn.cli.app import app
 from clifford_rand_nn.tables import table_model
+from support.command_line import run
 
 pd = pytest.importorskip("pandas")
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def _files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=20), "b": rng.normal(size=20)})
@@ -28,49 +27,40 @@ def run(tmp_path, monkeypatch):
     model = CrossProductLassoRegressor(beta=0.01, penalty="l2", subsample=50, random_state=0)
     save_model(table_model(frame.dropna(), "goal", estimator=model, encoder=TableEncoder(min_frequency=1)), "towns.npz")
 
-    def run(*arguments, code=0):
-        result = CliRunner().invoke(app, list(map(str, arguments)))
-        assert result.exit_code == code, result.output
-        return result
 
-    return run
-
-
-def test_a_proof_is_written_and_checked(run, tmp_path, capfd):
-    text = run("prove", "plain.npz", "train.csv", "--target", "goal", "--out", "proof.json").stdout
+def test_a_proof_is_written_and_checked(tmp_path):
+    text = run("prove plain.npz train.csv --target goal --out proof.json").stdout
     assert "proof.json written" in text
     assert "this says nothing about new rows" in text
-    printed = run("check", "proof.json").stdout
+    printed = run("check proof.json").stdout
     assert printed.startswith("valid\n")
     assert "all networks of any width" in printed
     proof = json.loads((tmp_path / "proof.json").read_text())
     proof["bound"][0] = str(2 * int(proof["bound"][0]))
     (tmp_path / "proof.json").write_text(json.dumps(proof))
-    error = run("check", "proof.json", code=1).stderr
+    error = run("check proof.json", code=1).stderr
     assert error == "not valid: the bound of the dual point is below the stated one\n"
 
 
-def test_a_table_by_reference(run, tmp_path):
-    run("prove", "plain.npz", "train.csv", "--out", "proof.json", "--by-reference")
+def test_a_table_by_reference(tmp_path):
+    run("prove plain.npz train.csv --out proof.json --by-reference")
     assert json.loads((tmp_path / "proof.json").read_text())["data"]["file"] == "train.csv"
-    assert "valid" in run("check", "proof.json").stdout
+    assert "valid" in run("check proof.json").stdout
     text = (tmp_path / "train.csv").read_text()
     (tmp_path / "train.csv").write_text(text.replace("1", "2"))
-    assert "another SHA-256" in run("check", "proof.json", code=1).stderr
+    assert "another SHA-256" in run("check proof.json", code=1).stderr
 
 
-def test_encoded_columns_are_in_the_proof(run):
-    run("prove", "towns.npz", "towns.csv", "--target", "goal", "--out", "proof.json")
-    assert "valid" in run("check", "proof.json").stdout
-    error = run(
-        "prove", "towns.npz", "towns.csv", "--target", "goal", "--out", "p.json", "--by-reference", code=2
-    ).stderr
+def test_encoded_columns_are_in_the_proof():
+    run("prove towns.npz towns.csv --target goal --out proof.json")
+    assert "valid" in run("check proof.json").stdout
+    error = run("prove towns.npz towns.csv --target goal --out p.json --by-reference", code=2).stderr
     assert "leave the reference out" in error.lower()
 
 
-def test_errors_are_one_line(run):
-    assert "this is not a model file" in run("prove", "train.csv", "train.csv", "--out", "proof.json", code=2).stderr
-    assert "proof.csv" in run("prove", "plain.npz", "train.csv", "--out", "proof.csv", code=2).stderr
-    assert run("check", "absent.json", code=1).stderr.startswith("not valid: ")
-    limit = ("--max-operations", 10)
-    assert "multiplications" in run("prove", "plain.npz", "train.csv", "--out", "proof.json", *limit, code=2).stderr
+def test_errors_are_one_line():
+    assert "this is not a model file" in run("prove train.csv train.csv --out proof.json", code=2).stderr
+    assert "proof.csv" in run("prove plain.npz train.csv --out proof.csv", code=2).stderr
+    assert run("check absent.json", code=1).stderr.startswith("not valid: ")
+    few = "prove plain.npz train.csv --out proof.json --max-operations 10"
+    assert "multiplications" in run(few, code=2).stderr

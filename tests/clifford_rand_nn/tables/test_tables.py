@@ -6,6 +6,7 @@ import pytest
 import clifford_rand.errors as optional
 from clifford_rand.errors import ArgumentError, MissingDependencyError
 from clifford_rand_nn.tables import read_table
+from clifford_rand_nn.tables.formats import read_blocks
 from clifford_rand_nn.tables.writers import written_columns
 from support.csv_tables import read_csv
 from support.damage import Harmful
@@ -66,84 +67,106 @@ def test_nullable_and_categorical_columns_of_parquet(tmp_path):
     assert table.target.tolist() == ["u", "v"]
 
 
-CSV_FAULTS = {
-    "empty": ("", "the file is empty"),
-    "blank": ("\n\n", "the file is empty"),
-    "no rows": ("a,b,y\n", "the table has columns but no rows"),
-    "no target": ("a,Y\n1,2\n", r"there is no column 'y'; the columns are 'a', 'Y' \(is 'Y' meant\?\)"),
-    "only target": ("y\n1\n", "there is no feature column beside the target 'y'"),
-    "text": ("a,c,y\n1,Oslo,0\n2,3,0\n", "column 'c' is not numeric: 1 of 2 cells, such as 'Oslo'; encode it"),
-    "two text": ("a,c,y\nx,Oslo,0\ny,3,0\n", r"column 'a' \(and 1 more\) is not numeric: 2 of 2 cells, such as 'x'"),
-    "missing": ("a,c,y\n1,,0\n2,,0\n,3,1\n", r"column 'a' \(and 1 more\) has 1 empty or infinite cells of 3"),
-    "empty column": ("a,c,y\n1,,0\n2,,0\n", "column 'c' has 2 empty or infinite cells of 2; fill them or drop"),
-    "infinite": ("a,y\ninf,0\n", "column 'a' has 1 empty or infinite cells of 1"),
-    "short rows": ("a,b,y\n1,2,3\n1\n", "the target 'y' has 1 empty cells of 2|column 'b' has 1 empty"),
-    "missing target": ("a,y\n1,x\n2,\n", "the target 'y' has 1 empty cells of 2; drop those rows"),
-    "infinite target": ("a,y\n1,inf\n2,0.5\n", "the target 'y' has 1 NaN or infinite cells of 2"),
-    "duplicate": ("a,a,y\n1,2,3\n", "the column name 'a' appears more than once"),
-    "no name": ("a,,y\n0,2,3\n", "column 2 has no name in the first line"),
-    "long row": ("a,y\n1,2\n1,2,3\n", "malformed CSV: Expected 2 fields in line 3, saw 3"),
-    "long rows": ("a,y\n1,2,3\n1,2,3\n", "malformed CSV: rows have more cells than the first line"),
-    "quote": ('a,y\n1,"2\n', "malformed CSV"),
+WEIGHTED = {"weights": "w"}
+DAYS = pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "2021-01-01"]), "y": [0, 1]})
+FAULTS = {  # of a file: its content, text, bytes, arrays or a frame, options if not target="y", and the error
+    "empty.csv": ("", {}, "the file is empty"),
+    "blank.csv": ("\n\n", {}, "the file is empty"),
+    "no rows.csv": ("a,b,y\n", {}, "the table has columns but no rows"),
+    "no target.csv": ("a,Y\n1,2\n", {}, r"there is no column 'y'; the columns are 'a', 'Y' \(is 'Y' meant\?\)"),
+    "only target.csv": ("y\n1\n", {}, "there is no feature column beside the target 'y'"),
+    "text.csv": ("a,c,y\n1,Oslo,0\n2,3,0\n", {}, "column 'c' is not numeric: 1 of 2 cells, such as 'Oslo'; encode it"),
+    "two text.csv": ("a,c,y\nx,O,0\ny,3,0\n", {}, r"'a' \(and 1 more\) is not numeric: 2 of 2 cells, such as 'x'"),
+    "missing.csv": ("a,c,y\n1,,0\n2,,0\n,3,1\n", {}, r"column 'a' \(and 1 more\) has 1 empty or infinite cells of 3"),
+    "empty column.csv": ("a,c,y\n1,,0\n2,,0\n", {}, "column 'c' has 2 empty or infinite cells of 2; fill them or drop"),
+    "infinite.csv": ("a,y\ninf,0\n", {}, "column 'a' has 1 empty or infinite cells of 1"),
+    "short rows.csv": ("a,b,y\n1,2,3\n1\n", {}, "the target 'y' has 1 empty cells of 2|column 'b' has 1 empty"),
+    "missing target.csv": ("a,y\n1,x\n2,\n", {}, "the target 'y' has 1 empty cells of 2; drop those rows"),
+    "infinite target.csv": ("a,y\n1,inf\n2,0.5\n", {}, "the target 'y' has 1 NaN or infinite cells of 2"),
+    "duplicate.csv": ("a,a,y\n1,2,3\n", {}, "the column name 'a' appears more than once"),
+    "no name.csv": ("a,,y\n0,2,3\n", {}, "column 2 has no name in the first line"),
+    "long row.csv": ("a,y\n1,2\n1,2,3\n", {}, "malformed CSV: Expected 2 fields in line 3, saw 3"),
+    "long rows.csv": ("a,y\n1,2,3\n1,2,3\n", {}, "malformed CSV: rows have more cells than the first line"),
+    "quote.csv": ('a,y\n1,"2\n', {}, "malformed CSV"),
+    "title.csv": ("Sales 2020\n\na;y\n1;2\n", {}, "'Sales 2020', holds no names: the 2 cells of the others are sep"),
+    "mark.csv": ("sep=;\na;y\n1;2\n", {}, "the first line, 'sep=;', holds no names: .* remove what stands above"),
+    "wide.csv": (",".join(f"c{i}" for i in range(300)) + "\n", {}, r"'c7', … \(300 in all\)\.$"),
+    "closest.csv": (
+        "lenght,width\n1,2\n",
+        {"columns": ["length", "width"]},
+        r"column is missing: 'length' \(is 'lenght' meant\?\)",
+    ),
+    "several.csv": (
+        "a,width\n1,2\n",
+        {"columns": ["width", "p", "q"]},
+        "2 of the 3 columns of the model are missing: 'p', 'q'",
+    ),
+    "no.xls": (None, {}, r"unknown ending '\.xls'; use one of \.csv, \.parquet, \.npz"),
+    "bad.parquet": (b"not parquet at all", {}, "this is not a readable Parquet file"),
+    "latin.csv": ("a,y\n1,å\n".encode("latin-1"), {}, "this is not UTF-8 text"),
+    "bad.npz": (b"PK not a zip", {}, "this NPZ file is damaged"),
+    "dates.parquet": (DAYS, {}, "column 'when' is not numeric: 2 of 2 cells, such as 2020-01-01"),
+    "days.parquet": (DAYS, {"target": "when"}, "the target 'when' must be numbers, text or booleans"),
+    "no X.npz": ({"x": [1]}, {}, "there is no array 'X' with the features; the arrays are 'x'"),
+    "flat.npz": ({"X": [1.0], "y": [1]}, {}, r"'X' must be an \(n, d\) array of numbers; it has shape \(1,\)"),
+    "text.npz": ({"X": [["a"]], "y": [1]}, {}, r"'X' must be an \(n, d\) array of numbers; .* dtype <U1"),
+    "NaN.npz": ({"X": [[np.nan, 1.0]], "y": [1]}, {}, "column 0 of 'X' has 1 empty or infinite cells of 1"),
+    "no target.npz": ({"X": [[1.0]], "label": [1]}, {}, "there is no array 'y'; the arrays are 'label'"),
+    "length.npz": ({"X": [[1.0]], "y": [1, 2]}, {}, r"target 'y' must have shape \(1,\), as 'X' has 1 row, not \(2,\)"),
+    "names.npz": ({"X": [[1.0]], "y": [1], "feature_names": ["a", "b"]}, {}, "'feature_names' has 2 names for 1 col"),
+    "no weights.csv": (
+        "a,w\n1,1\n2,2\n",
+        {"weights": "W"},
+        r"no column 'W' of weights; the columns are 'a', 'w' \(is 'w' meant\?\)",
+    ),
+    "negative.csv": ("a,w\n1,-2\n2,1\n", WEIGHTED, "weights 'w' must be numbers ≥ 0: 1 of 2 .*, such as -2; 0 leaves"),
+    "all zero.csv": ("a,w\n1,0\n2,0\n", WEIGHTED, "the weights 'w' are all zero, which leaves no row; give some row a"),
+    "words.csv": ("a,w\n1,x\n2,1\n", WEIGHTED, "'w' is not numeric: 1 of 2 cells, such as 'x'; weights are num"),
+    "gap.csv": ("a,w\n1,\n2,1\n", WEIGHTED, "the weights 'w' have 1 empty or infinite cells of 2; fill them, 0 leaves"),
+    "infinite weights.csv": ("a,w\n1,inf\n2,1\n", WEIGHTED, "the weights 'w' have 1 empty or infinite cells of 2"),
+    "nothing else.csv": (
+        "a,w\n1,1\n",
+        {"target": "w", "weights": "a"},
+        "no feature column beside the target 'w' and the weights 'a'",
+    ),
+    "one weight.npz": (
+        {"X": np.eye(2), "w": [1.0]},
+        WEIGHTED,
+        r"array of weights 'w' must have shape \(2,\), as 'X' has 2 rows, not",
+    ),
+    "words.npz": ({"X": np.eye(2), "w": ["a", "b"]}, WEIGHTED, "the weights 'w' must be numbers, not <U1"),
+    "gap.npz": ({"X": np.eye(2), "w": [1.0, np.nan]}, WEIGHTED, "the weights 'w' have 1 empty or infinite cells of 2"),
+    "no weights.npz": ({"X": np.eye(2), "y": [1, 2]}, WEIGHTED, r"there is no array 'w'; the arrays are 'y'"),
 }
+IN_BLOCKS = ("no rows", "no name", "long row", "long rows", "quote", "title", "mark")  # which need no column of a name
 
 
-@pytest.mark.parametrize("fault", CSV_FAULTS)
-def test_faults_of_a_csv_are_named_in_one_line(tmp_path, fault):
-    text, message = CSV_FAULTS[fault]
-    path = tmp_path / "bad.csv"
-    path.write_text(text)
+@pytest.mark.kept("missing.csv")
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_of_a_file_are_named_in_one_line(tmp_path, name):
+    (content, options, message), path = FAULTS[name], tmp_path / name
+    if isinstance(content, dict):
+        np.savez(path, **content)
+    elif isinstance(content, pd.DataFrame):
+        content.to_parquet(path)
+    elif content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ArgumentError, match=message) as caught:
-        read_table(path, target="y")
+        read_table(path, **(options or {"target": "y"}))
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_long_lists_of_columns_are_shortened(tmp_path):
-    path = _write(tmp_path / "wide.csv", pd.DataFrame(np.ones((1, 300)), columns=[f"c{i}" for i in range(300)]))
-    with pytest.raises(ArgumentError, match=r"'c7', … \(300 in all\)") as caught:
-        read_table(path, target="y")
     assert len(str(caught.value)) < 300 + len(str(path))
+    for blocks in ({}, {"columns": ["y"], "rows": 1}) if path.stem in IN_BLOCKS else ():
+        with pytest.raises(ArgumentError, match=message):
+            list(read_blocks(path, **blocks))
 
 
-def test_missing_columns_are_named_with_the_closest(tmp_path):
-    path = tmp_path / "new.csv"
-    path.write_text("lenght,width\n1,2\n")
-    with pytest.raises(ArgumentError, match=r"a column is missing: 'length' \(is 'lenght' meant\?\)"):
-        read_table(path, columns=["length", "width"])
-    with pytest.raises(ArgumentError, match="2 of the 3 columns of the model are missing: 'p', 'q'"):
-        read_table(path, columns=["width", "p", "q"])
-
-
-FILE_FAULTS = {
-    "no.xls": (None, r"unknown ending '\.xls'; use one of \.csv, \.parquet, \.npz"),
-    "bad.parquet": (b"not parquet at all", "this is not a readable Parquet file"),
-    "latin.csv": ("a,y\n1,å\n".encode("latin-1"), "this is not UTF-8 text"),
-    "bad.npz": (b"PK not a zip", "this NPZ file is damaged"),
-}
-
-
-@pytest.mark.parametrize("name", FILE_FAULTS)
-def test_faults_of_files(tmp_path, name):
-    content, message = FILE_FAULTS[name]
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    with pytest.raises(ArgumentError, match=message):
-        read_table(tmp_path / name)
+def test_files_that_are_none(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(FileNotFoundError, match=r"no\.csv"):
         read_table(tmp_path / "no.csv")
     with pytest.raises(ArgumentError, match="this is a folder"):
         read_table(tmp_path / "folder.csv")
-
-
-def test_dates_are_not_numbers(tmp_path):
-    path = tmp_path / "t.parquet"
-    pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "2021-01-01"]), "y": [0, 1]}).to_parquet(path)
-    with pytest.raises(ArgumentError, match="column 'when' is not numeric: 2 of 2 cells, such as 2020-01-01"):
-        read_table(path, target="y")
-    with pytest.raises(ArgumentError, match="the target 'when' must be numbers, text or booleans"):
-        read_table(path, target="when")
 
 
 def test_npz_needs_no_pandas(tmp_path, monkeypatch):
@@ -157,27 +180,6 @@ def test_npz_needs_no_pandas(tmp_path, monkeypatch):
     write_columns(tmp_path / "out.csv", {"prediction": np.array([1, 2])})
     with pytest.raises(MissingDependencyError, match=r'reading a CSV table needs pandas: pip install "pandas>='):
         read_table(tmp_path / "out.csv")
-
-
-NPZ_FAULTS = {
-    "no X": ({"x": [1]}, "there is no array 'X' with the features; the arrays are 'x'"),
-    "flat": ({"X": [1.0], "y": [1]}, r"'X' must be an \(n, d\) array of numbers; it has shape \(1,\)"),
-    "text": ({"X": [["a"]], "y": [1]}, r"'X' must be an \(n, d\) array of numbers; .* dtype <U1"),
-    "NaN": ({"X": [[np.nan, 1.0]], "y": [1]}, "column 0 of 'X' has 1 empty or infinite cells of 1"),
-    "no target": ({"X": [[1.0]], "label": [1]}, "there is no array 'y'; the arrays are 'label'"),
-    "length": ({"X": [[1.0]], "y": [1, 2]}, r"the target 'y' must have shape \(1,\), as 'X' has 1 row, not \(2,\)"),
-    "names": ({"X": [[1.0]], "y": [1], "feature_names": ["a", "b"]}, "'feature_names' has 2 names for 1 columns"),
-    "pickle": ({"X": np.array([[1, None]]), "y": [1]}, "holds object arrays, which are not read"),
-}
-
-
-@pytest.mark.parametrize("fault", NPZ_FAULTS)
-def test_faults_of_an_npz(tmp_path, fault):
-    arrays, message = NPZ_FAULTS[fault]
-    np.savez(tmp_path / "bad.npz", **arrays)
-    with pytest.raises(ArgumentError, match=message) as caught:
-        read_table(tmp_path / "bad.npz", target="y")
-    assert "bad.npz" in str(caught.value)
 
 
 def test_no_pickle_is_ever_run(tmp_path):
@@ -224,41 +226,6 @@ def test_weights_may_be_missing_where_they_are_not_needed(saved, tmp_path):
     assert read_table(tmp_path / "t.npz", groups="who").groups.tolist() == ["p", "q"]
     assert read_table(tmp_path / "t.npz", weights="w").weights.tolist() == [1.0, 3.0]
     assert read_table(tmp_path / "t.npz", weights="v", need_weights=False).weights is None
-
-
-WEIGHT_FAULTS = {
-    "missing": ("W", [1, 2], r"there is no column 'W' of weights; the columns are 'a', 'w' \(is 'w' meant\?\)\."),
-    "negative": ("w", [-2, 1], r"the weights 'w' must be numbers ≥ 0: 1 of 2 are negative, such as -2; 0 leaves"),
-    "all zero": ("w", [0, 0], "the weights 'w' are all zero, which leaves no row; give some row a weight"),
-    "text": ("w", ["x", 1], "column 'w' is not numeric: 1 of 2 cells, such as 'x'; weights are numbers ≥ 0"),
-    "empty": ("w", [None, 1], "the weights 'w' have 1 empty or infinite cells of 2; fill them, 0 leaves a row out"),
-    "infinite": ("w", [np.inf, 1], "the weights 'w' have 1 empty or infinite cells of 2"),
-    "nothing else": ("a", [1, 1], "there is no feature column beside the target 'w' and the weights 'a'"),
-}
-
-
-@pytest.mark.parametrize("case", WEIGHT_FAULTS)
-def test_faults_of_weights(tmp_path, case):
-    name, values, message = WEIGHT_FAULTS[case]
-    path = tmp_path / "t.csv"
-    pd.DataFrame({"a": [1, 2], "w": values}).to_csv(path, index=False)
-    with pytest.raises(ArgumentError, match=message):
-        read_table(path, weights=name, target="w" if case == "nothing else" else None)
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ([1.0], r"the array of weights 'w' must have shape \(2,\), as 'X' has 2 rows, not \(1,\)"),
-        (["a", "b"], "the weights 'w' must be numbers, not <U1"),
-        ([1.0, np.nan], "the weights 'w' have 1 empty or infinite cells of 2"),
-        (None, r"there is no array 'w'; the arrays are 'y'"),
-    ],
-)
-def test_faults_of_weights_in_an_npz(tmp_path, weights, message):
-    np.savez(tmp_path / "t.npz", X=np.eye(2), y=[1, 2], **({} if weights is None else {"w": weights}))
-    with pytest.raises(ArgumentError, match=message):
-        read_table(tmp_path / "t.npz", target="y", weights="w")
 
 
 @pytest.mark.parametrize("ending", [".csv", ".npz", ".parquet"])

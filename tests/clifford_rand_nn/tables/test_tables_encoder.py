@@ -255,6 +255,7 @@ def test_the_set_output_of_scikit_learn(frame):
     assert out.index.tolist() == frame.index[5:].tolist()
 
 
+BIG = np.arange(40, dtype=np.uint64) + np.uint64(2**63)
 ODD = {
     "percent": (["12 %", "7%", None, "3.5 %"] * 10, "numeric", "numbers"),
     "decimals": ([Decimal("1.5"), Decimal(2)] * 20, "numeric", "numbers"),
@@ -271,6 +272,13 @@ ODD = {
     "complex": ([1j, 2.0] * 20, "dropped", "complex numbers"),
     "infinite": ([np.inf, 1.0, 2.0, -np.inf] * 10, "numeric", "numbers"),
     "days": (pd.to_timedelta([1, 2, 3, 4] * 10, unit="D"), "numeric", "durations, in days"),
+    "month": (["Jan 2020"] * 40, "dropped", "every cell is 'Jan 2020'"),
+    "a month": (["Jan 2020", None] * 20, "categorical", "'Jan 2020' or nothing"),
+    "zip": (["01234", "10115"] * 20, "categorical", "2 different texts"),
+    "Kunden-ID": (range(1001, 1041), "dropped", "whole numbers 1001 to 1040, each once: an identifier"),
+    "n": (["7", "8", "?", "9"] * 10, "numeric", "numbers, and '?' where there is none"),
+    "key": (BIG, "dropped", "numbers such as 9223372036854775808, which float64 cannot tell apart"),
+    "one": ([7] * 40, "dropped", "every cell is 7"),
     "arrow": (pd.array([dt.date(2020, 1, 1 + i % 28) for i in range(40)], pd.ArrowDtype(pa.date32())), "date", "dates"),
 }
 
@@ -507,23 +515,6 @@ def test_years_of_two_digits_are_no_guess():
     (kind,) = find_kinds(pd.DataFrame({"day": ["03.11.20", "04.12.21"]}), {})
     assert kind.kind == "dropped"
     assert "day, month or year first? --date day=%d.%m.%y says so" in kind.reason
-
-
-def test_kinds_of_some_columns():
-    big = np.arange(30, dtype=np.uint64) + np.uint64(2**63)
-    columns = {
-        "month": (["Jan 2020"] * 30, "dropped", "every cell is 'Jan 2020'"),
-        "months": (["Jan 2020", None] * 15, "categorical", "'Jan 2020' or nothing"),
-        "zip": (["01234", "10115", "04109"] * 10, "categorical", "3 different texts"),
-        "Kunden-ID": (range(1001, 1031), "dropped", "whole numbers 1001 to 1030, each once: an identifier"),
-        "n": (["7", "8", "?"] * 10, "numeric", "numbers, and '?' where there is none"),
-        "key": (big, "dropped", "numbers such as 9223372036854775808, which float64 cannot tell apart"),
-        "one": ([7] * 30, "dropped", "every cell is 7"),
-    }
-    kinds = find_kinds(pd.DataFrame({name: cells for name, (cells, *_) in columns.items()}), {})
-    assert {kind.name: (kind.kind, kind.reason) for kind in kinds} == {
-        name: tuple(of[1:]) for name, of in columns.items()
-    }
 
 
 def test_an_empty_text_is_a_missing_cell():

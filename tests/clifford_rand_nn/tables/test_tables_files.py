@@ -55,6 +55,8 @@ FILES = {
     ),
     "dates": ("t.csv", "a;b\n1,5;01.12.2020\n2;02.12.2020\n", [[1.5, 2], ["01.12.2020", "02.12.2020"]], "s|c"),
     "points are decimals": ("t.csv", "a;b\n1,234;0.5\n2,345;12.000\n", [["1,234", "2,345"], [0.5, 12]], "semicolons"),
+    "codes": ("t.csv", "a,b\n01234,0.5\n10115,0\n", [["01234", "10115"], [0.5, 0]], ""),
+    "codes after spaces": ("t.csv", " a, b\n01234,0.5\n10115,0\n", [["01234", "10115"], [0.5, 0]], ""),
     "old Macintosh": ("t.csv", "a,b\r1.5,x\r2,y\r", [[1.5, 2], ["x", "y"]], ""),
     "windows": ("t.csv", "a,b\r\n1.5,x\r\n2,y\r\n", [[1.5, 2], ["x", "y"]], ""),
 }
@@ -418,35 +420,6 @@ def test_columns_can_be_chosen_of_those_there(tmp_path, ending):
     [block] = read_blocks(tmp_path / f"t.{ending}", columns=lambda names: seen.append(names) or ["c", "a"])
     pd.testing.assert_frame_equal(block, frame[["c", "a"]])
     assert seen == [["a", "b", "c"]]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a,b\n", "the table has columns but no rows"),
-        ("a,b\n1,2\n1,2,3\n", "malformed CSV"),
-        ("a,b\n1,2,3\n1,2,3\n", "rows have more cells than the first line"),
-        ('a,b\n1,2\n1,"2\n', "malformed CSV"),
-        ("a,,b\n1,2,3\n", "column 2 has no name in the first line"),
-        ("Sales 2020\n\na;b\n1;2\n", "the first line, 'Sales 2020', holds no names: the 2 cells of the others are sep"),
-        ("sep=;\na;b\n1;2\n", "the first line, 'sep=;', holds no names: .* remove what stands above"),
-    ],
-)
-def test_faults_in_blocks(tmp_path, text, message):
-    with pytest.raises(ArgumentError, match=message):
-        list(read_blocks(_write(tmp_path / "t.csv", text)))
-    with pytest.raises(ArgumentError, match=message):
-        list(read_blocks(_write(tmp_path / "t.csv", text), columns=["b"], rows=1))
-
-
-@pytest.mark.parametrize("names", ["zip,n,share", " zip , n , share"])
-def test_codes_that_begin_with_0_keep_it(tmp_path, names):
-    path = _write(tmp_path / "t.csv", f"{names}\n01234,10,0.5\n10115,20,0\n")
-    names = [name.lstrip() for name in names.split(",")]
-    assert list(read_frame(path).columns) == names
-    assert read_frame(path).set_axis(["zip", "n", "share"], axis=1)["zip"].tolist() == ["01234", "10115"]
-    assert read_frame(path).iloc[:, 1:].to_numpy().tolist() == [[10, 0.5], [20, 0]]
-    assert pd.concat(read_blocks(path, rows=1)).iloc[:, 0].tolist() == ["01234", "10115"]
 
 
 def test_the_last_column_is_read_as_the_table_is(tmp_path):
