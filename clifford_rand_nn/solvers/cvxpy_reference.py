@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 
 from clifford_rand._checks import describe, fail
-from clifford_rand._typing import Array
+from clifford_rand._typing import Array, NDArray
 from clifford_rand_nn.problems.coordinates import as_array
 from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.duality import DualBound
@@ -70,7 +70,7 @@ def _intercept(used: bool, C: int) -> Any:
     return cp.Variable((1, C)) if used else cp.Constant(np.zeros((1, C)))
 
 
-def _some(columns: Array) -> Array:
+def _some(columns: NDArray[Any]) -> Array:
     """Return columns (n, N), or one of zeros if there are none: CVXPY has no variables without entries."""
     return columns.astype(float) if columns.shape[1] else np.zeros((len(columns), 1))
 

@@ -25,7 +25,10 @@ NETWORK = TwoLayerNetwork(np.ones((3, 2)), np.zeros(3), np.ones((3, 1)), np.zero
         (lambda: Family("all", 1, "yes"), "'bias' parameter of Family"),
         (lambda: Family("gates", 1, True), "'members' parameter of Family must be Gates for kind='gates'"),
         (lambda: Family("all", 1, True, NEURONS), "'members' parameter of Family must be None for kind='all'"),
-        (lambda: CrossProductDictionary(X, "foo", True, "mixed"), "'penalty' parameter of CrossProductDictionary"),
+        (
+            lambda: CrossProductDictionary(X, penalty="foo", bias=True, family="mixed"),
+            "'penalty' parameter of CrossProductDictionary must be one of 'l1', 'l2'",
+        ),
         (lambda: WeightedNeurons(NEURONS, np.ones((2, 1)), np.zeros(1)), "'values' parameter of WeightedNeurons"),
         (lambda: WeightedNeurons(None, None, None), "'neurons' parameter of WeightedNeurons must be Neurons"),
         (lambda: replace(NETWORK, W1=None), "'W1' parameter of TwoLayerNetwork must be an array of float64"),
