@@ -11,13 +11,13 @@ from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn._progress import phase, step_callback
 from clifford_rand_nn.kernel_network.candidates import (
+    BetaSearch,
     Candidate,
     Compared,
     Problem,
     beta_for,
     choose,
     compare,
-    compare_betas,
     kernel_parameters,
     level,
 )
@@ -266,7 +266,7 @@ def beta_of_all_rows(problem: Problem, few: Compared, beta: float | None) -> tup
     """
     compared = _on_all_rows(problem, few, beta)
     ridge = KernelRidge(compared.kernel(compared.rows), problem.weights)
-    betas = compare_betas(problem, ridge, compared.candidate.beta, only=beta is not None)
+    betas = BetaSearch(problem, ridge, compared.candidate.beta, only=beta is not None).best()
     if betas is None:
         best = compare(problem, *kernel_parameters(compared.candidate), beta=beta)
         return best, left_out_fit(best, best.candidate.beta)
@@ -375,7 +375,7 @@ def _beta_of_part(problem: Problem, rows: Array, kernel: GateKernel, near: float
     some = np.sort(spread_rows(n, n)[-LEARNED:])
     part = problem.take(some)
     ridge = KernelRidge(kernel(rows[some]), part.weights, single=True)
-    betas = compare_betas(part, ridge, near * n / len(some))
+    betas = BetaSearch(part, ridge, near * n / len(some)).best()
     return near if betas is None else betas.beta * len(some) / n
 
 

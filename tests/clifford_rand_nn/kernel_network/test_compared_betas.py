@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 from clifford_rand_nn.kernel_network import candidates, cholesky, metric_selection
-from clifford_rand_nn.kernel_network.candidates import Problem, compare, compare_betas
+from clifford_rand_nn.kernel_network.candidates import BetaSearch, Problem, compare, compare_near, kernel_parameters
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.kernel_products import spread_rows
@@ -25,7 +25,7 @@ def by_factors(monkeypatch):
 
 def test_beta_and_loss_are_those_of_a_parabola_through_the_best_three():
     first = compare(PROBLEM, "column", 1.0)
-    betas = compare_betas(PROBLEM, KernelRidge(first.kernel(first.rows)), first.candidate.beta)
+    betas = BetaSearch(PROBLEM, KernelRidge(first.kernel(first.rows)), first.candidate.beta).best()
     three = betas.beta * 3.0 ** np.array([-1, 0, 1])
     scores = PROBLEM.score(first.loo.errors(three))
     assert betas.score == pytest.approx(scores[1], rel=1e-9)
