@@ -21,6 +21,7 @@ _FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer 
 _TOLD = 800  # rows that predictions are enough of: folds beyond are not fitted again
 _FLAT = 1.005  # times the least error: factors below are as good, and the one next to 1 is taken
 _ERRORS = (1.0, 2.0)  # standard errors that a first round, or a kernel behind the first, has to gain; another round
+_BEHIND = 2.0  # standard errors behind another kernel after as many iterations, from which no further one is tried
 _MAX_ROWS = 1000  # rows on which metrics are compared: a fold of 800 takes 0.1 s
 
 
@@ -113,8 +114,13 @@ def compare_metrics(
     max_iter: int,
     shapes: tuple[str, ...],
     mistakes: Callable[[Array, Array], NDArray[np.bool_]] | None,
+    rival: "MetricComparison | None" = None,
 ) -> "MetricComparison":
-    """Do what `select_metric` does, up to the predictions of rows that were not seen, which only one of many needs."""
+    """Do what `select_metric` does, up to the predictions of rows that were not seen, which only one of many needs.
+
+    No further iteration is tried where a ``rival``, the comparison of another kernel, is ahead by more than two
+    standard errors after as many iterations.
+    """
     owner = "select_metric"
     targets, weights, groups = problem.targets, problem.weights, problem.groups
     data = as_rows(problem.X, owner)
@@ -144,6 +150,7 @@ def compare_metrics(
     trials: list[Trial] = []
     chosen = trial("none", 0, best, best)
     factors: tuple[float, ...] = (best.factor,)
+    errors: tuple[Array, ...] = (best.errors,)
     while chosen.n_iter < max_iter:
         number = chosen.n_iter + 1
         offered = shapes if number == 1 else (chosen.shape,)
@@ -162,7 +169,12 @@ def compare_metrics(
             break
         chosen, best = min(passed, key=lambda pair: (pair[0].error_rate, -pair[0].gain))
         factors += (best.factor,)
-    return MetricComparison(chosen, factors, tuple(trials), folds, best, taken, belongs, data, targets, weights)
+        errors += (best.errors,)
+        if rival is not None:
+            ahead, error = mean_gain(scale * (best.errors - rival.errors[: number + 1][-1]), unit)
+            if ahead > _BEHIND * error:
+                break
+    return MetricComparison(chosen, factors, errors, tuple(trials), folds, best, taken, belongs, data, targets, weights)
 
 
 def wrong_class(predictions: Array, targets: Array) -> NDArray[np.bool_]:
@@ -198,6 +210,7 @@ class MetricComparison:
 
     chosen: Trial
     factors: tuple[float, ...]
+    errors: tuple[Array, ...]  # of held-out rows, after each iteration
     trials: tuple[Trial, ...]
     folds: "_Folds"
     best: _Judged

@@ -144,8 +144,9 @@ def choose_kernel(
     for compared in kinds:
         compared = _on_all_rows(problem if n <= DECOMPOSED else part, compared, choices.beta)
         rows, beta = replace(compared.problem, X=compared.rows, statistics=None), compared.candidate.beta
+        rival = tried[place][1] if tried else None
         comparison = compare_metrics(
-            compared.kernel, rows, beta, choices.max_metric_iter, choices.shapes, choices.mistakes
+            compared.kernel, rows, beta, choices.max_metric_iter, choices.shapes, choices.mistakes, rival
         )
         tried.append((compared, comparison))
         if comparison.chosen.n_iter and comparison.gains_on(tried[place][1]):

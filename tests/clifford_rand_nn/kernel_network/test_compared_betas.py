@@ -198,3 +198,58 @@ def test_predictions_of_held_out_rows_are_stated_in_double_precision(weights):
     assert (found.predictions != compared.best.predictions + TARGETS.mean(axis=0)).any()
     np.testing.assert_allclose(found.predictions, np.concatenate(expected), rtol=1e-9, atol=1e-11)
     np.testing.assert_array_equal(found.rows, compared.taken[folds.judged])
+
+
+def test_of_candidates_beside_another_the_best_of_each_kind_have_their_best_beta(monkeypatch):
+    near = compare(PROBLEM, "column", 1.0)
+    near = replace(near, candidate=near.candidate._replace(beta=3 * near.candidate.beta))
+    tries = [("column", bias, steps, 0.0) for steps in (0.0, 2.0) for bias in (0.0, 0.3, 1.0, 3.0)]
+    monkeypatch.setattr(candidates, "_CLOSE", np.inf)
+    tried = {
+        kernel_parameters(result.candidate): result.candidate
+        for result in compare_near(PROBLEM, [(parameters, near) for parameters in tries], None, 2)
+    }
+    assert set(tried) == set(tries)
+    for steps in (0.0, 2.0):
+        kind = [parameters for parameters in tries if parameters[2] == steps]
+        firsts = {p: compare(PROBLEM, *p, beta=first_beta(p, near)).candidate for p in kind}
+        order = sorted(kind, key=lambda p: firsts[p].mean_loss)
+        for p in order[:2]:
+            assert tried[p] == compare(PROBLEM, *p, near=near).candidate
+            assert tried[p].mean_loss <= firsts[p].mean_loss
+        assert [tried[p].beta for p in order[2:]] == pytest.approx([firsts[p].beta for p in order[2:]])
+        assert [tried[p].mean_loss for p in order[2:]] == pytest.approx([firsts[p].mean_loss for p in order[2:]])
+
+
+def test_candidates_that_are_far_behind_keep_their_first_beta():
+    near = compare(PROBLEM, "column", 1.0)
+    near = replace(near, candidate=near.candidate._replace(beta=near.candidate.beta / 3))
+    worse, better = ("column", 1.0, 1e3, 0.0), ("column", 1.0, 0.5, 0.0)
+    found = compare_near(PROBLEM, [(worse, near), (better, near)], None, 2)
+    losses = {kernel_parameters(result.candidate): result.candidate.mean_loss for result in found}
+    assert losses[better] == compare(PROBLEM, *better, near=near).candidate.mean_loss
+    assert losses[worse] == pytest.approx(compare(PROBLEM, *worse, beta=first_beta(worse, near)).candidate.mean_loss)
+    assert losses[worse] > 1.05 * losses[better]
+    assert losses[worse] > 1.001 * compare(PROBLEM, *worse, near=near).candidate.mean_loss
+
+
+def first_beta(parameters, near):
+    """Return the beta at a power of 3 of the kernel's spread that is next to that of the candidate near it."""
+    _, rows, kernel = PROBLEM.kernel_rows(*parameters)
+    exponent = round(np.log(80 * near.candidate.beta / near.size) / np.log(3))
+    return spread(kernel(rows)) * 3.0**exponent / 80
+
+
+def test_a_kernel_that_is_behind_another_by_two_standard_errors_takes_no_further_iteration():
+    """One that is ahead, or close, takes all that pay: the same kernel is as good after as many."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 10))
+    problem = Problem(X, np.abs(X[:, :1]) + 0.01 * rng.standard_normal((400, 1)))
+    own, tuned = GateKernel(bias=1.0), GateKernel(frame=np.eye(10)[:, :1], bias=1.0)  # of the column that matters alone
+    alone, rival = (compare_metrics(kernel, problem, 1e-4, 3, ("diagonal",), None) for kernel in (own, tuned))
+    assert alone.chosen.n_iter > 1
+    behind = compare_metrics(own, problem, 1e-4, 3, ("diagonal",), None, rival)
+    assert behind.chosen.n_iter == 1
+    assert behind.trials == alone.trials[: len(behind.trials)]
+    assert not behind.gains_on(rival)
+    assert compare_metrics(own, problem, 1e-4, 3, ("diagonal",), None, alone).trials == alone.trials
