@@ -200,7 +200,7 @@ def test_predictions_of_held_out_rows_are_stated_in_double_precision(weights):
     np.testing.assert_array_equal(found.rows, compared.taken[folds.judged])
 
 
-def test_of_candidates_beside_another_the_best_of_each_kind_have_their_best_beta(monkeypatch):
+def test_of_candidates_beside_another_the_best_of_each_kind_have_their_best_beta(by_factors, monkeypatch):
     near = compare(PROBLEM, "column", 1.0)
     near = replace(near, candidate=near.candidate._replace(beta=3 * near.candidate.beta))
     tries = [("column", bias, steps, 0.0) for steps in (0.0, 2.0) for bias in (0.0, 0.3, 1.0, 3.0)]
@@ -221,7 +221,7 @@ def test_of_candidates_beside_another_the_best_of_each_kind_have_their_best_beta
         assert [tried[p].mean_loss for p in order[2:]] == pytest.approx([firsts[p].mean_loss for p in order[2:]])
 
 
-def test_candidates_that_are_far_behind_keep_their_first_beta():
+def test_candidates_that_are_far_behind_keep_their_first_beta(by_factors):
     near = compare(PROBLEM, "column", 1.0)
     near = replace(near, candidate=near.candidate._replace(beta=near.candidate.beta / 3))
     worse, better = ("column", 1.0, 1e3, 0.0), ("column", 1.0, 0.5, 0.0)
