@@ -330,8 +330,8 @@ def compare_near(
     All are compared at their first beta, and the best ``n_searched`` of each kind of gates, if close, at others, too.
     """
     begun = of_each(lambda pair: _with_first_beta(problem, pair[0], beta, pair[1]), tries)
-    searches = dict(begun)
-    searched = [compared for compared in _closest([c for c, _ in begun], n_searched) if searches[compared] is not None]
+    searches = {compared: search for compared, search in begun if search is not None}
+    searched = [compared for compared in _closest([c for c, _ in begun], n_searched) if compared in searches]
     ended = of_each(lambda compared: _with_best_beta(compared, searches[compared]), searched)
     return ended + [compared for compared, _ in begun if compared not in searched]
 
