@@ -193,9 +193,20 @@ class Algebra(Space):
     ) -> Multivector:
         """Return a multivector, or a batch, from its components.
 
-        They are on the last axis, by grade then lexicographically: all 2^d, or those of ``grades``. Or ``values`` is a
-        dict {blade: value}. A dtype is float32, float64, complex64, complex128, int64 or object. Raises ArgumentError
-        if the number of components is not that of the grades.
+        Parameters
+        ----------
+        values : array_like of shape (..., n) or dict
+            Components on the last axis, by grade then lexicographically: all 2^d, or those of ``grades``. Or a dict
+            {blade: value}.
+        grades : int or iterable of int, optional
+            The grades that ``values`` has; all of them by default.
+        dtype : optional
+            float32, float64, complex64, complex128, int64 or object.
+
+        Raises
+        ------
+        ArgumentError
+            If the number of components is not that of the grades.
 
         Examples
         --------
@@ -268,8 +279,16 @@ class Algebra(Space):
         """Return a multivector whose coefficients are SymPy symbols, named by ``name`` and the indices of their blades.
 
         ``a`` for the scalar, a1, a2, …, a12, …; a1_12 from ten dimensions on, a_x_y for vectors with names of your own,
-        and x1_12 for a name that ends in a digit. They are real unless you say otherwise, as coefficients are: other
-        assumptions are SymPy's, as positive=True, or real=None for symbols that may be complex.
+        and x1_12 for a name that ends in a digit. They are real unless you say otherwise, as coefficients are.
+
+        Parameters
+        ----------
+        name : str
+            An identifier.
+        grades : int or iterable of int, optional
+            All by default.
+        **assumptions
+            SymPy's, as positive=True; real=None for symbols that may be complex.
 
         Examples
         --------
@@ -294,7 +313,13 @@ class Algebra(Space):
     ) -> Multivector:
         """Return a multivector of independent standard normal components (complex: real and imaginary part).
 
-        Of all grades by default, a batch of some ``shape``, in float32, float64, complex64 or complex128.
+        Parameters
+        ----------
+        rng : Generator, int or None
+        shape : int or tuple of int, of the batch
+        grades : int or iterable of int, optional
+            All by default.
+        dtype : float32, float64, complex64 or complex128
 
         Examples
         --------

@@ -246,7 +246,13 @@ def scene(
 def save(drawing: Any, path: str | Path, **options: Any) -> None:
     """Write a page that shows a scene, or multivectors, in any browser, without a network.
 
-    What is drawn is a scene, or the ``items`` of `scene` with its other parameters as ``options``.
+    Parameters
+    ----------
+    drawing : Scene, multivector or sequence
+        A scene, or the ``items`` of `scene`: scenes at successive times are an animation.
+    path : str or Path
+    **options
+        The other parameters of `scene`.
 
     Examples
     --------

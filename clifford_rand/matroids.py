@@ -246,8 +246,17 @@ def characteristic_polynomial(normals: ArrayLike, offsets: ArrayLike | None = No
 def count_chambers(normals: ArrayLike, offsets: ArrayLike | None = None, *, bounded: bool = False) -> int:
     r"""Return the number of chambers of the hyperplanes x·a_i = b_i: :math:`(-1)^d \chi(-1)`, exactly.
 
-    With ``bounded`` that of the bounded chambers, :math:`(-1)^d \chi(1)`; none where the normals do not span the space.
-    Normals, offsets and errors are those of `characteristic_polynomial`.
+    Parameters
+    ----------
+    normals, offsets
+        As in `characteristic_polynomial`.
+    bounded : bool
+        Count the bounded chambers only, :math:`(-1)^d \chi(1)`; none where the normals do not span the space.
+
+    Raises
+    ------
+    ArgumentError
+        As `characteristic_polynomial`.
 
     References
     ----------

@@ -63,6 +63,11 @@ def set_printoptions(
         For a precision that is neither an integer from 0 on nor "numpy", fewer than 1 term, or suppress other than
         True and False.
 
+    See Also
+    --------
+    printoptions : The same inside a ``with`` block.
+    get_printoptions : The options that are set.
+
     Notes
     -----
     ``repr`` and ``str`` are the same for one multivector. Of a batch ``repr`` shows the shape and the first values,

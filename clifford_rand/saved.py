@@ -30,12 +30,20 @@ def save(A: Multivector, /, path: str | os.PathLike[str]) -> None:
     """Write a multivector, or a batch, with its algebra to a file; `load` gives an equal one.
 
     The metric, the names of the basis vectors, grades, blades, dtype and batch axes are kept, and every bit of the
-    coefficients, which are numbers or fractions. The file appears complete or not at all.
+    coefficients. The file appears complete or not at all.
 
-    NPZ is binary, for large batches: ``numpy.load`` reads its ``coefficients``. JSON is text that any language reads:
-    ``coefficients`` has a flat list, complex numbers as two reals; "nan", "inf" and fractions are text.
+    Parameters
+    ----------
+    A : Multivector
+        Of numbers or fractions.
+    path : path that ends in .npz or .json
+        NPZ is binary, for large batches: ``numpy.load`` reads its ``coefficients``. JSON is text that any language
+        reads: ``coefficients`` has a flat list, complex numbers as two reals; "nan", "inf" and fractions are text.
 
-    Raises ArgumentError if the path ends in neither .npz nor .json, or A is not a multivector of NumPy, or has symbols.
+    Raises
+    ------
+    ArgumentError
+        If the path has another ending, or A is not a multivector of NumPy, or has symbols.
 
     Examples
     --------

@@ -207,7 +207,11 @@ class LargeBlade:
     # ---- subspaces
 
     def principal_angles(self, b: Any, /) -> Array:
-        """Return the principal angles (min(j, k),) in radians, smallest first: see `Blade.principal_angles`.
+        """Return the principal angles (min(j, k),) in radians, smallest first.
+
+        References
+        ----------
+        Björck and Golub, "Numerical methods for computing angles between linear subspaces", Math. Comp. 27 (1973).
 
         Examples
         --------

@@ -75,6 +75,10 @@ def geometric_derivative(F: Any, x: Any, /, *, rule: str = "gp", side: str = "le
     side : {"left", "right"}
         ∂F, or F∂ = Σ (∂_i F) eⁱ.
 
+    Returns
+    -------
+    Multivector
+
     Raises
     ------
     ArgumentError

@@ -113,9 +113,6 @@ def _numbers(value: Any) -> NDArray[Any]:
 def lambdify(A: Any, *arguments: Any, backend: str = "numpy") -> CompiledFunction:
     """Return a numeric function of some symbols: code is generated once, common subexpressions are computed once.
 
-    Called with numbers or arrays that broadcast, it returns a multivector whose batch shape is theirs; its method
-    ``array`` returns the coefficients (..., n) alone, ``source`` is the code.
-
     Parameters
     ----------
     *arguments : symbol, str, or multivector of distinct symbols, or a list of them
@@ -124,11 +121,16 @@ def lambdify(A: Any, *arguments: Any, backend: str = "numpy") -> CompiledFunctio
     backend : {"numpy", "numba"}
         "numpy" broadcasts arrays of any float or complex dtype; "numba" compiles a float64 loop at its first call.
 
+    Returns
+    -------
+    CompiledFunction
+        Called with numbers or arrays that broadcast, it returns a multivector whose batch shape is theirs; its
+        method ``array`` returns the coefficients (..., n) alone, ``source`` is the code.
+
     Raises
     ------
     ArgumentError
-        If the coefficients hold a symbol that is not among the arguments, for a batch, and for an argument that is not
-        made of distinct symbols.
+        If the coefficients hold a symbol that is not among the arguments.
     MissingDependencyError
         For backend="numba" without Numba.
 

@@ -39,8 +39,11 @@ def log(R: MV) -> MV:
     axis: complex, dual and hyperbolic numbers, quaternions, vectors, sums of versors. Where eigenvalues are negative,
     i π becomes J π for a J with J² = -1 that commutes with A: log(-1) = π e1 in Cl(0, 1), as for complex numbers.
 
-    An even versor gives grade 2, and a scalar if A ~A is not 1 to rounding; else the result has the grades that
-    products of A have. Its batch shape and dtype are those of A.
+    Returns
+    -------
+    Multivector
+        Of an even versor grade 2, and a scalar if A ~A is not 1 to rounding; else of the grades that products of A
+        have. The batch shape and the dtype of A.
 
     Raises
     ------

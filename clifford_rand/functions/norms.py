@@ -34,7 +34,10 @@ FEW = 64  # components that a Python loop in C sums up sooner than NumPy, its wa
 def norm_squared(A: MV) -> Any:
     """Return ⟨A ~A⟩_0 = inner(A, A), which is negative or zero for some A unless the metric is Euclidean.
 
-    A number, or an array of them over the batch, in the dtype of the coefficients.
+    Returns
+    -------
+    number, or an array of them over the batch
+        In the dtype of the coefficients.
 
     Examples
     --------
@@ -60,8 +63,10 @@ def norm_squared(A: MV) -> Any:
 def norm(A: MV) -> Any:
     """Return √|⟨A ~A⟩_0|, without overflow or underflow on the way.
 
-    A number, or an array of them over the batch; exact for fractions and symbols: an integer, a fraction or a SymPy
-    expression.
+    Returns
+    -------
+    number, or an array of them over the batch
+        Exact for fractions and symbols: an integer, a fraction or a SymPy expression.
 
     Examples
     --------

@@ -67,6 +67,12 @@ class _OfAlgebra(nn.Module):
 class EquivariantLinear(_OfAlgebra):
     """Σ_c w[o, c, k] ⟨x_c⟩_k: a matrix of channels for each grade, and a bias for the scalars.
 
+    Parameters
+    ----------
+    algebra : Algebra
+    in_channels, out_channels : int
+    bias : bool, default=True
+
     Examples
     --------
     >>> layer = cr.layers.EquivariantLinear(cr.Algebra(3), 4, 2)
@@ -174,7 +180,12 @@ class WeightedProduct(_OfAlgebra):
 class GeometricProductLayer(_OfAlgebra):
     """(linear(x) + w-weighted product of x and norm(linear(x)))/√2: an interaction of every channel with a mix of all.
 
-    With ``normalize`` a `GradeNorm` keeps the second factor from growing.
+    Parameters
+    ----------
+    algebra : Algebra
+    channels : int
+    normalize : bool, default=True
+        Whether a `GradeNorm` keeps the second factor from growing.
 
     Examples
     --------

@@ -116,7 +116,9 @@ def isclose(A: MV, other: Any, /, *, rtol: float = 1e-9, atol: float = 0.0) -> A
     atol : float, default=0
         To compare with zero.
 
-    The result is a bool, or an array of them over the batch.
+    Returns
+    -------
+    bool, or an array of them over the batch
 
     Examples
     --------

@@ -36,8 +36,7 @@ def rotor_from_points(algebra: Algebra, X: Vectors, Y: Vectors, /, *, weights: A
     """Return the rotors R that minimize Σ w_i |y_i - R x_i ~R|²: the turn about the origin that takes X nearest to Y.
 
     By the singular value decomposition of Σ w y xᵀ; in space R is also the eigenvector of the largest eigenvalue of the
-    quadratic form R ↦ Σ w y_i · (R x_i ~R) on even multivectors (Horn). One pass over the points. R ~R = 1, ⟨R⟩_0 ≥ 0,
-    and where the points leave a turn open (they span less than n - 1 dimensions), it is the optimal one of least angle.
+    quadratic form R ↦ Σ w y_i · (R x_i ~R) on even multivectors (Horn). One pass over the points.
 
     Parameters
     ----------
@@ -47,6 +46,12 @@ def rotor_from_points(algebra: Algebra, X: Vectors, Y: Vectors, /, *, weights: A
         Vectors that correspond, row by row, as coordinates or as elements of ``algebra``; batch axes broadcast.
     weights : array_like of shape (..., N), optional
         Not negative; 1 by default. A weight of 2 counts as the same pair twice.
+
+    Returns
+    -------
+    Multivector
+        R ~R = 1 and ⟨R⟩_0 ≥ 0. Where the points leave a turn open (they span less than n - 1 dimensions), that of least
+        angle of those that are optimal.
 
     Raises
     ------
@@ -86,13 +91,30 @@ def motor_from_points(
     """Return the motors M that minimize Σ w_i |y_i - M(x_i)|²: the rigid motion that takes X nearest to Y.
 
     M is the translator of the centroids' difference after the rotor of `rotor_from_points` for the points about their
-    centroids, never a reflection. With ``scale`` also the factor s of y ≈ s F x + t, s = tr(Fᵀ Σ w y xᵀ) / Σ w |x|²:
-    the result is (M, s). The projective model has no versor for s, and M moves s x; in the conformal one M is motor
-    times dilator, and moves x itself. The algebra is ``Algebra.pga(n)`` or ``Algebra.cga(n)``, the other parameters are
-    those of `rotor_from_points`.
+    centroids. With ``scale`` also the factor s of y ≈ s F x + t, s = tr(Fᵀ Σ w y xᵀ) / Σ w |x|².
 
-    Raises ArgumentError for shapes that do not fit, negative weights, none that is positive; with ``scale`` if all X
-    are one point.
+    Parameters
+    ----------
+    algebra : Algebra
+        ``Algebra.pga(n)`` or ``Algebra.cga(n)``.
+    X, Y : array_like of shape (..., N, n), or Multivector of shape (..., N)
+        Points that correspond, as coordinates or as points of ``algebra``; batch axes broadcast.
+    weights : array_like of shape (..., N), optional
+        Not negative; 1 by default.
+    scale : bool, default=False
+        Whether lengths may change. The projective model has no versor for that: (M, s) is returned, and M moves s x.
+        In the conformal one M is motor times dilator, and moves x itself.
+
+    Returns
+    -------
+    Multivector, or (Multivector, factors) with ``scale``
+        M ~M = 1. Never a reflection. Where the points leave a turn open (fewer than n of them, or all on a line of
+        space), that of least angle.
+
+    Raises
+    ------
+    ArgumentError
+        For shapes that do not fit, negative weights, none that is positive; with ``scale`` if all X are one point.
 
     References
     ----------

@@ -108,10 +108,22 @@ class Robot:
         """Return the robot of a URDF file: revolute, continuous, prismatic and fixed joints, inertias and limits.
 
         The frame of a link is that of the joint before it. Meshes, mimics and transmissions are not read. Values of
-        joints are in the order of the file, from the root on, one branch after the other. It takes the package
-        urdf_parser_py (``pip install "clifford-rand[robots]"``).
+        joints are in the order of the file, from the root on, one branch after the other.
 
-        Raises ArgumentError for a file that is not URDF, and joints of other kinds.
+        Parameters
+        ----------
+        path : str or path
+        gravity, base
+            As for `Robot`.
+
+        Raises
+        ------
+        MissingDependencyError
+            Without the package urdf_parser_py (``pip install "clifford-rand[robots]"``).
+        ArgumentError
+            For a file that is not URDF, and joints of other kinds.
+        FileNotFoundError
+            There is no such file.
 
         Examples
         --------
@@ -144,7 +156,10 @@ class Robot:
     def forward_kinematics(self, q: Configuration, /, link: str | None = None) -> Multivector:
         """Return the motors (...) of a link, the last one by default, in coordinates of the base.
 
-        Raises ArgumentError if there is no such link, or q has another shape.
+        Raises
+        ------
+        ArgumentError
+            If there is no such link, or q has another shape.
 
         Examples
         --------
@@ -188,8 +203,14 @@ class Robot:
     def jacobian(self, q: Configuration, /, link: str | None = None, *, frame: str = "space") -> Any:
         """Return the twists (..., 6, n) of a link for unit velocities: its twist is J v, angular before linear.
 
-        In the ``frame`` of the base, "space", in that of the link, "body", or "mixed", the velocity of the link's
-        origin along the axes of the base.
+        Parameters
+        ----------
+        q : array_like of shape (..., n)
+        link : str, optional
+            The last one by default.
+        frame : {"space", "body", "mixed"}, default="space"
+            In the frame of the base, in that of the link, or the velocity of the link's origin along the axes of the
+            base.
 
         Examples
         --------
@@ -364,8 +385,11 @@ class Robot:
     def forward_dynamics(self, q: Configuration, v: Configuration, tau: Configuration, /) -> Any:
         """Return the accelerations (..., n) that forces of the joints cause: M(q)⁻¹ (tau - bias(q, v)).
 
-        Raises ArgumentError if the mass matrix is singular to rounding: a joint moves no mass, or two joints move the
-        same bodies alike. That of tensors only where the solver of their library finds it singular.
+        Raises
+        ------
+        ArgumentError
+            If the mass matrix is singular to rounding: a joint moves no mass, or two joints move the same bodies alike.
+            That of tensors only where the solver of their library finds it singular.
 
         Examples
         --------

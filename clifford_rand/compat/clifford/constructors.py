@@ -29,7 +29,7 @@ def Cl(
     names: str | Sequence[str] | None = None,
     firstIdx: int = 1,
 ) -> tuple[Layout, dict[str, MultiVector]]:
-    """Return (layout, blades) as ``clifford.Cl`` does, all 2^d blades by name, "" for the scalar 1.
+    """Return (layout, blades) as ``clifford.Cl`` does.
 
     Parameters
     ----------
@@ -40,9 +40,15 @@ def Cl(
     sig : sequence of {1, -1, 0}, optional
         The squares in an order of your own.
     names : str or list of str, optional
-        The prefix of the names, or the names of all blades.
+        The prefix of the names, or the names of all 2^d blades, "" for the scalar.
     firstIdx : int, default=1
         The index of the first basis vector.
+
+    Returns
+    -------
+    layout : Layout
+    blades : dict of str to MultiVector
+        All 2^d blades by name, "" for the scalar 1.
 
     Raises
     ------

@@ -218,7 +218,15 @@ class Layout:
     # ---- multivectors
 
     def parse_multivector(self, text: str) -> "MultiVector":
-        """Return the multivector of a text as ``clifford`` prints them, ``1 + (2^e1) - (3^e12)``: see `io.parse`."""
+        """Return the multivector of a text as ``clifford`` prints them, ``1 + (2^e1) - (3^e12)``.
+
+        ``^`` and ``*`` bind closer than ``+``, and parentheses mean what they say.
+
+        Raises
+        ------
+        SyntaxError
+            With line and column of what cannot be read.
+        """
         if not isinstance(text, str):
             raise fail("text", "parse_multivector", "a string", text)
         value = parse(text, self._masks, self._blade)

@@ -52,11 +52,21 @@ def _operation(name: str) -> Any:
 class Algebra:
     """A Clifford algebra as ``kingdon`` has it; `own` is the one of this library on which it computes.
 
-    Numbers p, q and r of basis vectors have the square 1, -1 and 0; a single null vector comes first, several come
-    last. Or ``signature`` has the squares. ``start_index`` is 0 where one vector is null, else 1. ``basis`` has the
-    names of all blades by grade, ``["e", "e1", "e2", "e0", "e20", "e01", "e12", "e012"]``: their order, and with the
-    order of a blade's vectors its sign. With ``graded`` results have all blades of their grades. ``large`` makes blades
-    when they are asked for, by default for more than six basis vectors.
+    Parameters
+    ----------
+    p, q, r : int
+        Numbers of basis vectors with square 1, -1 and 0. A single null vector comes first, several come last.
+    signature : list of {1, -1, 0}, optional
+        The squares in an order of your own.
+    start_index : int, optional
+        The index of the first basis vector: 0 where one vector is null, else 1.
+    basis : list of str, optional
+        The names of all blades by grade, ``["e", "e1", "e2", "e0", "e20", "e01", "e12", "e012"]``: their order, and
+        with the order of a blade's vectors its sign.
+    graded : bool, default=False
+        Results have all blades of their grades.
+    large : bool, optional
+        Blades are made when they are asked for; by default for more than six basis vectors.
 
     Examples
     --------

@@ -58,12 +58,19 @@ def classify(X: Multivector, /, *, dual: bool = False, rtol: float | None = None
     With X = A + n_o∧O + n_∞∧I + n_o∧n_∞∧M: a round or tangent has E = O, center (A + M)/O and
     radius² = 2 I·E + |c_∥|² - |c_⊥|²; a flat has A = O = 0; a free blade M = 0 too; a dual flat O = M = 0 only.
 
-    In a batch each blade may be of a grade and a kind of its own. What is at most ``rtol`` times the largest component
-    counts as 0, by default 64 eps, which is rounding and no more. A radius² is 0 within this times h, h the largest
-    component for weight 1 (of points e_{n+1}, e_{n+2} times (1 + h)²).
+    Parameters
+    ----------
+    X : Multivector
+        Direct blades (dual with ``dual``), of any scale; in a batch each may be of a grade and a kind of its own.
+    rtol : float, optional
+        What counts as 0, relative to the largest component; 64 eps by default, which is rounding and no more. A radius²
+        is 0 within this times h, h the largest component for weight 1 (of points e_{n+1}, e_{n+2} times (1 + h)²).
 
-    Raises ArgumentError for zero, other multivectors than blades, complex or exact coefficients, and rounds whose
-    coefficients are too inexact to tell from a tangent: wedges of points far from the origin.
+    Raises
+    ------
+    ArgumentError
+        For zero, other multivectors than blades, complex or exact coefficients, and rounds whose coefficients are too
+        inexact to tell from a tangent: wedges of points far from the origin.
 
     Examples
     --------
@@ -201,7 +208,10 @@ def radius_squared(X: Multivector, /, *, dual: bool = False, rtol: float | None 
     It is -⟨X ~X⟩ / ⟨Y ~Y⟩ with Y = n_∞ ⌋ X, by differences of squares of lengths, see `classify`. The meet of spheres
     far apart is imaginary.
 
-    Raises ArgumentError for flats, and where the coefficients are too inexact: wedges of points far from the origin.
+    Raises
+    ------
+    ArgumentError
+        For flats, and where the coefficients are too inexact: wedges of points far from the origin.
 
     Examples
     --------

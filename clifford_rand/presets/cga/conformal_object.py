@@ -246,7 +246,10 @@ def origin(algebra: Algebra, /) -> Multivector:
 def up(algebra: Algebra, X: ArrayLike | Multivector, /) -> Multivector:
     """Return the points n_o + X + X² n_∞ / 2 at coordinates (..., n), or at vectors of the Euclidean algebra.
 
-    Raises ArgumentError if X has not n coordinates, or X² overflows.
+    Raises
+    ------
+    ArgumentError
+        If X has not n coordinates, or X² overflows.
 
     Examples
     --------
@@ -265,11 +268,22 @@ point = up
 def down(P: Multivector, /, *, rtol: float | None = None) -> NDArray[Any]:
     """Return the coordinates (..., n) of points of any weight.
 
+    Parameters
+    ----------
+    P : Multivector
+        Null vectors.
+    rtol : float, optional
+        How far P² may be from zero, relative to the squares of its components; eps^(3/4) by default.
+
+    Raises
+    ------
+    ArgumentError
+        For n_∞, and for vectors that are spheres or planes.
+
+    Notes
+    -----
     The weight is -P·n_∞, or E²/(2i) for P = o n_o + E + i n_∞ with |i| > |o|: far from the
     origin the first is lost to rounding in the basis of e_{n+1} and e_{n+2}.
-
-    Raises ArgumentError for n_∞, and for spheres and planes: P² is above ``rtol`` (eps^(3/4)) times the squares of the
-    components.
 
     Examples
     --------

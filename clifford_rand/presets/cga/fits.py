@@ -31,9 +31,29 @@ def fit_round(
     sphere P·s = (r² - |x - c|²)/(2r), which is the distance to it but for a factor 1 + distance/(2r). So the round is
     spanned by the eigenvectors of Σ w P Pᵀ G, G the metric, of the negative and the m largest eigenvalues.
 
-    X are N ≥ m + 1 coordinates (..., N, n) or conformal points (..., N), with weights ≥ 0 (..., N), m is from 1 to n.
-    The blades have weight 1. They are flats of dimension m - 1, of infinite radius, where those are nearest: points of
-    a line have no circle. Raises ArgumentError for too few points, and points that lie on a smaller round or flat.
+    Parameters
+    ----------
+    algebra : Algebra
+        Conformal, of n-space.
+    X : array_like (..., N, n) or Multivector
+        N ≥ m + 1 points, or batches of conformal points (..., N).
+    m : int
+        From 1 to n.
+    weights : array_like (..., N), optional
+        ≥ 0, one for each point.
+    dual : bool, default=False
+        Return dual blades.
+
+    Returns
+    -------
+    Multivector
+        Direct blades of weight 1. Flats of dimension m - 1, of infinite radius, where those are nearest: points of a
+        line have no circle.
+
+    Raises
+    ------
+    ArgumentError
+        For too few points, and points that lie on a smaller round or flat.
 
     References
     ----------
@@ -221,13 +241,30 @@ def sample(
     """Return points on objects: curves of circles and lines, grids of spheres and planes, both points of a pair.
 
     A flat c + U t is taken at t from -extent to extent, a round c + r U v at v by spherical coordinates: angles from 0
-    to π, and the last from 0 to 2π, so that a circle closes. The middle of what is shown of a flat is the projection of
-    the point ``around`` (..., n), by default of the origin.
+    to π, and the last from 0 to 2π, so that a circle closes.
 
-    ``n_points`` are the numbers of values of each parameter: one for circles and lines, two for spheres and planes. The
-    result is (..., n_1, …, n_p, n), p = 0 for points; point pairs are (..., 2, n).
+    Parameters
+    ----------
+    X : Multivector or ConformalObject
+        Objects of one kind: a batch has circles, or lines, not both.
+    n_points : int or sequence of int, default=64
+        How many values of each parameter: one for circles and lines, two for spheres and planes.
+    extent : float or array
+        Half the length that is shown of lines and planes.
+    around : array_like (..., n), optional
+        The point whose projection is the middle of what is shown of a flat; the origin by default.
+    dual, rtol
+        As in `classify`.
 
-    Raises ArgumentError for objects that hold no finite point, and batches of several kinds.
+    Returns
+    -------
+    ndarray or tensor (..., n_1, …, n_p, n)
+        p = 0 for points; point pairs are (..., 2, n).
+
+    Raises
+    ------
+    ArgumentError
+        For objects that hold no finite point, and batches of several kinds.
 
     Examples
     --------

@@ -121,7 +121,10 @@ def line(
 ) -> Multivector:
     """Return lines from P to Q, up(P) ∧ up(Q) ∧ n_∞, or through P along a direction, up(P) ∧ direction ∧ n_∞.
 
-    Raises ArgumentError if both are the same point, or the direction is 0.
+    Raises
+    ------
+    ArgumentError
+        If both are the same point, or the direction is 0.
 
     Examples
     --------
@@ -203,9 +206,16 @@ def _traced_direction(rows: Any, n: int) -> Any:
 @specialized(through=1, directions=2)
 @one_batch
 def flat(algebra: Algebra, /, through: Vectors, directions: ArrayLike, *, dual: bool = False) -> Multivector:
-    """Return the flats up(through) ∧ E ∧ n_∞ through points (..., n): flat points, lines, planes and so on.
+    """Return the flats up(through) ∧ E ∧ n_∞ along m directions: flat points, lines, planes and so on.
 
-    E is the wedge, of length 1, of m ≥ 0 independent ``directions`` (..., m, n).
+    Parameters
+    ----------
+    algebra : Algebra
+        Conformal, of n-space.
+    through : array_like (..., n)
+    directions : array_like (..., m, n)
+        m ≥ 0 independent rows; E is their wedge, of length 1.
+    dual : bool, default=False
 
     Examples
     --------
@@ -225,8 +235,17 @@ def round_about(
 ) -> Multivector:
     """Return the rounds of a center, a radius and m directions: point pairs, circles, spheres in any n.
 
-    T_c[(n_o + r² n_∞/2) ∧ E], as `classify` reads it, of centers c (..., n) and radii r (...); a tangent for r = 0.
-    E is the wedge, of length 1, of m ≥ 1 independent ``directions`` (..., m, n).
+    T_c[(n_o + r² n_∞/2) ∧ E], as `classify` reads it; a tangent for radius 0.
+
+    Parameters
+    ----------
+    algebra : Algebra
+        Conformal, of n-space.
+    center : array_like (..., n)
+    radius : array_like (...)
+    directions : array_like (..., m, n)
+        m ≥ 1 independent rows; E is their wedge, of length 1.
+    dual : bool, default=False
 
     Examples
     --------

@@ -39,10 +39,17 @@ def closest_points(
     Newton's method with a proof of the least value (a circle and a flat or sphere of any dimension). Only two spheres
     of dimension ≥ 2, neither of them a hypersphere, which takes n ≥ 4, are searched from many starts.
 
-    Batches broadcast, and may hold objects of several kinds. ``rtol`` is that of `classify`, and directions closer than
-    this are taken as parallel; there eps^(3/4) by default.
+    Parameters
+    ----------
+    A, B : Multivector or ConformalObject
+        Direct, or dual with ``dual``; batches broadcast, and may hold objects of several kinds.
+    rtol : float, optional
+        For `classify`, and directions closer than this are taken as parallel; there eps^(3/4) by default.
 
-    Raises ArgumentError for imaginary rounds, free blades and duals of flats, which hold no finite point.
+    Raises
+    ------
+    ArgumentError
+        For imaginary rounds, free blades and duals of flats, which hold no finite point.
 
     Examples
     --------
@@ -61,7 +68,12 @@ def distance(P: Object, Q: Object, /, *, dual: bool = False, rtol: float | None 
     """Return the least distances of the points on P and Q, of any two objects, as `closest_points` finds them.
 
     Of two points: sqrt(-2 P·Q) at weight 1, from the coordinates, where nothing cancels. Of other objects 0 where the
-    closest points differ by rounding only. Raises ArgumentError for objects that hold no finite point.
+    closest points differ by rounding only.
+
+    Raises
+    ------
+    ArgumentError
+        For objects that hold no finite point.
 
     Examples
     --------
@@ -187,10 +199,28 @@ def angle(A: Object, B: Object, /, *, dual: bool = False, rtol: float | None = N
     Two of one grade: arccos(-A·B) for A·A = B·B = -1, from 0 to π by their orientations. For hyperspheres and
     hyperplanes it is that of the normals, which point inwards as `sphere` makes them; for circles and lines with a
     common point that of the tangents there; for skew lines that of the directions. Of two grades: from 0 to π/2, of the
-    smaller and its projection on the other. It is nan where the cosine is beyond ±1: spheres apart from each other or
-    one inside the other. By Kahan's formula 2 atan2(|A - B|, |A + B|), so that small angles keep their digits.
+    smaller and its projection on the other.
 
-    Raises ArgumentError for points, imaginary rounds, and batches of several grades.
+    Parameters
+    ----------
+    A, B : Multivector or ConformalObject
+        Lines, planes, other flats, point pairs, circles, spheres, …; direct, or dual with ``dual``.
+    rtol : float, optional
+        For `classify`.
+
+    Returns
+    -------
+    float or ndarray
+        nan where the cosine is beyond ±1: spheres apart from each other or one inside the other.
+
+    Raises
+    ------
+    ArgumentError
+        For points, imaginary rounds, and batches of several grades.
+
+    Notes
+    -----
+    By Kahan's formula 2 atan2(|A - B|, |A + B|), so that small angles keep their digits.
 
     Examples
     --------
@@ -227,12 +257,21 @@ def intersect(A: Object, B: Object, /, *, dual: bool = False, rtol: float = 1e-9
     """Return what two objects have in common, and what it is: a circle, a tangent, an imaginary circle or other.
 
     Unlike `meet` it is right for objects that lie together in less than the whole space, as two circles of one plane in
-    3-space do: it is the blade of all vectors that both blades contain. Batches broadcast, and each element may be of
-    another kind. Directions of the conformal space with a smaller sine of their angle than ``rtol`` are taken as
-    common, and smaller radii² are 0, in the unit of the larger radius or the distance of the two.
+    3-space do: it is the blade of all vectors that both blades contain.
 
-    The result is direct: "dual sphere" (a vector that is no point) or "nothing" where the two are in general position
-    without a common point; `has_points` tells in all cases.
+    Parameters
+    ----------
+    A, B : Multivector or ConformalObject
+        Direct, or dual with ``dual``; batches broadcast, and each element may be of another kind.
+    rtol : float, default=1e-9
+        Directions of the conformal space with a smaller sine of their angle are taken as common, and smaller radii² are
+        0, in the unit of the larger radius or the distance of the two.
+
+    Returns
+    -------
+    ConformalObject
+        Direct objects. "dual sphere" (a vector that is no point) and "nothing" where the two are in general position
+        without a common point; `has_points` tells in all cases.
 
     Examples
     --------

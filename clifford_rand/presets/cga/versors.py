@@ -55,7 +55,12 @@ def translator(algebra: Algebra, t: Vectors, /) -> Multivector:
 def rotor(algebra: Algebra, /, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return the rotors cos(angle/2) - sin(angle/2) B/|B|: e12 turns e1 towards e2.
 
-    B, the ``axis``, may be the dual of a line. Raises ArgumentError if B is not simple or does not turn (B² ≥ 0).
+    B, the ``axis``, may be the dual of a line.
+
+    Raises
+    ------
+    ArgumentError
+        If B is not simple or does not turn (B² ≥ 0).
 
     Examples
     --------
@@ -242,11 +247,23 @@ def decompose(V: Multivector, /, *, rtol: float = 1e-9) -> VersorParts:
 
     f: x ↦ V x V⁻¹ is f(x) = a + s R k(x) with the transversion k(x) = (x + x² b)/(1 + 2 x·b + x² b²). a = f(0); k takes
     f⁻¹(∞) to infinity; what is left keeps 0 and ∞: R (cosh + sinh n_o∧n_∞). A versor that takes 0 to infinity has no
-    such form, and is f(x) = a + s R x/x². Versors are even or odd, of any scale: motions, similarities, inversions and
-    their products.
+    such form, and is f(x) = a + s R x/x².
 
-    Raises ArgumentError if V is not a versor to ``rtol`` of its components, or V ~V < 0: a product with an odd number
-    of imaginary spheres.
+    Parameters
+    ----------
+    V : Multivector
+        Even or odd versors of any scale, V ~V > 0: motions, similarities, inversions and their products.
+    rtol : float, default=1e-9
+        How far V may be from a versor, relative to its components.
+
+    Returns
+    -------
+    VersorParts
+
+    Raises
+    ------
+    ArgumentError
+        If V is not a versor, or V ~V < 0: a product with an odd number of imaginary spheres.
 
     Examples
     --------

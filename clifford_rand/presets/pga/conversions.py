@@ -24,12 +24,22 @@ if TYPE_CHECKING:
 
 @specialized(matrix=2)
 def motor_from_matrix(algebra: Algebra, matrix: ArrayLike, /, *, rtol: float | None = None) -> Multivector:
-    """Return the motors of homogeneous matrices (..., n + 1, n + 1), [[F, t], [0, 1]], with M ~M = 1 and ⟨M⟩_0 ≥ 0.
+    """Return the motors of homogeneous matrices [[F, t], [0, 1]], with M ~M = 1 and ⟨M⟩_0 ≥ 0.
 
-    A matrix takes the column [x; 1] to [F x + t; 1]. The motor -M moves as M does.
+    Parameters
+    ----------
+    algebra : Algebra
+        ``Algebra.pga(n)``.
+    matrix : array_like of shape (..., n + 1, n + 1)
+        It takes the column [x; 1] to [F x + t; 1]. The motor -M moves as M does.
+    rtol : float, optional
+        How far entries of FᵀF may be from those of 1, and the last row from 0, …, 0, 1, which it is taken for; 1e-6 by
+        default.
 
-    Raises ArgumentError if F is not a rotation, or the last row is not 0, …, 0, 1, to ``rtol`` (1e-6) of the entries of
-    FᵀF and the row.
+    Raises
+    ------
+    ArgumentError
+        If F is not a rotation, or the last row is not 0, …, 0, 1.
 
     Examples
     --------
@@ -71,7 +81,12 @@ def lifted(algebra: Algebra, R: Multivector, first: int) -> Multivector:
 def motor_to_matrix(M: Multivector, /) -> NDArray[Any]:
     """Return the homogeneous matrices (..., n + 1, n + 1) of motors, of any scale: [[F, t], [0, 1]].
 
-    From the images of planes: M e_i ~M = F e_i - (t·F e_i) e0. Raises ArgumentError if M is not a motor.
+    From the images of planes: M e_i ~M = F e_i - (t·F e_i) e0.
+
+    Raises
+    ------
+    ArgumentError
+        If M is not a motor.
 
     Examples
     --------
@@ -96,8 +111,16 @@ def motor_from_quaternion(algebra: Algebra, q: ArrayLike, t: ArrayLike | None = 
     """Return the motors of space of quaternions (..., 4) in the order w, x, y, z, and of translations t (..., 3).
 
     i = -e23, j = -e31, k = -e12: a linear map that keeps products, and the turn, right-handed. M is (1 - e0 t/2) q,
-    has the length of q, and moves by t after the turn. SciPy and ROS have the scalar last: use `motor_from_rotation`,
-    or ``q[..., [3, 0, 1, 2]]``.
+    and has the length of q.
+
+    Parameters
+    ----------
+    algebra : Algebra
+        ``Algebra.pga(3)``.
+    q : array_like of shape (..., 4)
+        Scalar first. SciPy and ROS have it last: use `motor_from_rotation`, or ``q[..., [3, 0, 1, 2]]``.
+    t : array_like of shape (..., 3), optional
+        The translation after the turn; none by default.
 
     Examples
     --------

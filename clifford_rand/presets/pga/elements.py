@@ -68,7 +68,12 @@ def direction(algebra: Algebra, X: Vectors, /) -> Multivector:
 def plane(algebra: Algebra, /, normal: Vectors, offset: ArrayLike = 0.0) -> Multivector:
     """Return the hyperplane normal·x = offset (a line for n = 2): the vector normal - offset e0.
 
-    Normals (..., n) may have any length; for a unit normal ``offset`` is the distance from the origin, along it.
+    Parameters
+    ----------
+    algebra : Algebra
+    normal : array_like of shape (..., n)
+        Of any length; for a unit normal ``offset`` is the distance from the origin, along the normal.
+    offset : float or array_like
 
     Examples
     --------
@@ -89,7 +94,10 @@ def line(algebra: Algebra, P: Vectors, Q: Vectors | None = None, /, *, direction
 
     Q may be an ideal point: ``line(algebra, P, pga.direction(algebra, u))`` is ``line(algebra, P, direction=u)``.
 
-    Raises ArgumentError if both are the same point, or the direction is 0.
+    Raises
+    ------
+    ArgumentError
+        If both are the same point, or the direction is 0.
 
     Examples
     --------
@@ -122,9 +130,19 @@ def _end(algebra: Algebra, P: Vectors, n: int, name: str) -> Multivector:
 
 @specialized()
 def coordinates(P: Multivector, /, *, rtol: float = 0.0) -> NDArray[Any]:
-    """Return the coordinates (..., n) of points of any weight.
+    """Return the coordinates (..., n) of points.
 
-    Raises ArgumentError for an ideal point, whose weight is at most ``rtol`` times the largest component.
+    Parameters
+    ----------
+    P : Multivector
+        Points, of grade n and of any weight.
+    rtol : float, default=0
+        A weight of at most ``rtol`` times the largest component counts as zero.
+
+    Raises
+    ------
+    ArgumentError
+        For an ideal point, which has weight zero.
 
     Examples
     --------
@@ -181,11 +199,20 @@ def translator(algebra: Algebra, t: Vectors, /) -> Multivector:
 def rotor(algebra: Algebra, /, axis: Multivector, angle: ArrayLike, *, rtol: float | None = None) -> Multivector:
     """Return the rotors cos(angle/2) - sin(angle/2) axis/|axis|, which turn counter-clockwise about an axis.
 
-    An axis has grade 2: a point for n = 2; a line for n = 3, right-handed about its direction from P to Q; for every n
-    the bivector e12, which turns e1 towards e2.
+    Parameters
+    ----------
+    algebra : Algebra
+    axis : Multivector
+        Of grade 2: a point for n = 2; a line for n = 3, right-handed about its direction from P to Q; for every n the
+        bivector e12, which turns e1 towards e2.
+    angle : float or array_like
+    rtol : float, optional
+        How far axis ∧ axis may be from zero; eps^(3/4) by default.
 
-    Raises ArgumentError for an ideal axis and for a bivector that is not simple: axis ∧ axis is above ``rtol``,
-    eps^(3/4) by default.
+    Raises
+    ------
+    ArgumentError
+        For an ideal axis and for a bivector that is not simple.
 
     Examples
     --------
@@ -233,9 +260,19 @@ def motor(
 def screw_axis(algebra: Algebra, /, axis: Multivector, pitch: ArrayLike = 0.0) -> Multivector:
     """Return the screw axes S of joints that turn about an axis, and shift by ``pitch`` along it for each radian.
 
-    S = axis/|axis| + pitch e0 ∧ u, and exp(-q S/2) is the motor of the turn q and the shift q·pitch. The axis has grade
-    2: a line of space, right-handed, a point of the plane. A pitch other than 0 is for space only; a prismatic joint,
-    which only slides, is `slide_axis`.
+    Parameters
+    ----------
+    algebra : Algebra
+        ``Algebra.pga(n)``.
+    axis : Multivector
+        Of grade 2: a line of space, right-handed, a point of the plane. Its scale does not count.
+    pitch : float or array_like, default=0
+        Only in space. A prismatic joint, which only slides, is `slide_axis`.
+
+    Returns
+    -------
+    Multivector
+        axis/|axis| + pitch e0 ∧ u: exp(-q S/2) is the motor of the turn q and the shift q·pitch.
 
     Examples
     --------

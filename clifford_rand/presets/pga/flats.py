@@ -116,9 +116,17 @@ def _measure(a: Any, b: Any, owner: str, rtol: float | None) -> tuple[Any, Any]:
 def distance(a: Multivector, b: Multivector, /, *, rtol: float | None = None) -> Any:
     """Return the least distances between the points of two flats: points, lines, skew or not, planes, any mix.
 
-    Directions closer than ``rtol`` (in radians, nearly) are taken as parallel; eps^(3/4) by default.
+    Parameters
+    ----------
+    a, b : Multivector
+        Flats of grade 1 to n; batches broadcast.
+    rtol : float, optional
+        Directions closer than this (in radians, nearly) are taken as parallel; eps^(3/4) by default.
 
-    Raises ArgumentError for ideal elements.
+    Raises
+    ------
+    ArgumentError
+        For ideal elements.
 
     Examples
     --------
@@ -134,8 +142,14 @@ def distance(a: Multivector, b: Multivector, /, *, rtol: float | None = None) ->
 def is_incident(a: Multivector, b: Multivector, /, *, rtol: float | None = None, unit: float = 1.0) -> Any:
     """Tell whether two flats have a point in common: a point on a line, two lines that cross, a line in a plane.
 
-    They have if their distance is at most ``rtol`` (eps^(3/4)) times the largest of ``unit`` and of their distances
-    from the origin. The unit is a typical length: e0 has no length of its own, so coefficients alone do not tell one.
+    Parameters
+    ----------
+    a, b : Multivector
+    rtol : float, optional
+        They have if their distance is at most ``rtol`` times the largest of ``unit`` and of their distances from the
+        origin; eps^(3/4) by default.
+    unit : float, default=1
+        A typical length: e0 has no length of its own, so coefficients alone do not tell one.
 
     Examples
     --------
@@ -154,7 +168,10 @@ def angle(a: Multivector, b: Multivector, /) -> Any:
 
     Flats of one grade: from 0 to π, by their orientations (planes: of the normals). Of two grades: from 0 to π/2.
 
-    Raises ArgumentError for points and ideal elements.
+    Raises
+    ------
+    ArgumentError
+        For points and ideal elements.
 
     Examples
     --------
@@ -196,9 +213,17 @@ def project(A: Multivector, B: Multivector, /) -> Multivector:
     through a point, each the one nearest to A. Either way the result and B are incident, to project again changes
     nothing, and ``A = project(A, B) + reject(A, B)``. The weight of A is kept, times the cosine of the angle of A and
     B where that matters; so 0 comes back where the image is not a flat of A's grade, as for a line at right angles to a
-    plane. A may be ideal, a `direction`. The scale of B does not count.
+    plane. A may be ideal, a `direction`.
 
-    Raises ArgumentError if B is ideal, so that it has no inverse.
+    Parameters
+    ----------
+    A, B : Multivector
+        Flats of grade 1 to n; batches broadcast. B is not ideal, and its scale does not count.
+
+    Raises
+    ------
+    ArgumentError
+        If B is ideal, so that it has no inverse.
 
     Notes
     -----
@@ -229,6 +254,11 @@ def reject(A: Multivector, B: Multivector, /) -> Multivector:
     Of a point it is the ideal point from its foot to it, whose length is the distance times the weight; of a plane and
     a point the offset times e0; of a plane and a line or a plane the plane through their meet at right angles to B,
     (A ∧ B) B⁻¹; of two lines that and what their commutator gives.
+
+    Parameters
+    ----------
+    A, B : Multivector
+        As for `project`.
 
     Examples
     --------

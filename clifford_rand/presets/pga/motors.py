@@ -30,8 +30,11 @@ def normalized(M: Multivector, /) -> Multivector:
     axis of its screw. For n ≥ 5 it is Newton's iteration M ← M (3 - ~M M)/2, and the result must be a versor.
     Those are also what `Multivector.normalized` gives.
 
-    Raises ArgumentError for an ideal element, whose norm is 0; for one that is neither even nor odd; for n ≥ 5 if M is
-    not near a multiple of a versor.
+    Raises
+    ------
+    ArgumentError
+        For an ideal element, whose norm is 0; for one that is neither even nor odd; for n ≥ 5 if M is not near a
+        multiple of a versor.
 
     References
     ----------
@@ -146,10 +149,20 @@ def screw(M: Multivector, /, *, rtol: float | None = None) -> Screw:
     """Return the axis, the angle and the shift of motors of space (Chasles): ``motor(alg, *screw(M))`` is M or -M.
 
     With M = (1 - e0 t/2) R, R = cos(θ/2) - sin(θ/2) u* and u* the line through the origin along u, the shift is t·u,
-    and the axis has its point ½ (s + cot(θ/2) u × s), s = t - (t·u) u, nearest to the origin. M may have any scale.
+    and the axis has its point ½ (s + cot(θ/2) u × s), s = t - (t·u) u, nearest to the origin.
 
-    For sin(θ/2) up to ``rtol``, 4 eps by default, a motor counts as a pure shift. Its axis goes through the origin,
-    along the shift; that of the identity is the axis of e3. Raises ArgumentError if M is not a motor.
+    Parameters
+    ----------
+    M : Multivector
+        Motors of `Algebra.pga(3)`, of any scale.
+    rtol : float, optional
+        sin(θ/2) up to which a motor counts as a pure shift, 4 eps by default. Its axis goes through the origin, along
+        the shift; that of the identity is the axis of e3.
+
+    Raises
+    ------
+    ArgumentError
+        If M is not a motor.
 
     References
     ----------

@@ -99,7 +99,13 @@ def four_velocity(algebra: Algebra, /, velocity: ArrayLike) -> Multivector:
 def boost(algebra: Algebra, /, velocity: ArrayLike) -> Multivector:
     """Return the rotors exp(α v̂/2), tanh α = |v|, v̂ = v_i σ_i/|v|: boosts that take g0 to γ (g0 + v_i g_i).
 
-    Boosts of one direction multiply by adding rapidities. Velocities (..., 3) are slower than light.
+    Boosts of one direction multiply by adding rapidities.
+
+    Parameters
+    ----------
+    algebra : Algebra
+    velocity : array_like (..., 3)
+        Slower than light.
 
     Examples
     --------
@@ -256,7 +262,17 @@ def rotor_from_lorentz_matrix(algebra: Algebra, F: ArrayLike, /, *, rtol: float 
     L is a boost, R a rotation with ⟨R⟩_0 ≥ 0; C is 1 for proper orthochronous F, g0 if F reverses space, g1 g2 g3 if it
     reverses time, I if both.
 
-    Raises ArgumentError if FᵀηF of F (..., 4, 4) is not η to ``rtol`` (1e-6) of the square of the largest entry.
+    Parameters
+    ----------
+    algebra : Algebra
+    F : array_like (..., 4, 4)
+    rtol : float, optional
+        How far FᵀηF may be from η, relative to the square of the largest entry; 1e-6 by default.
+
+    Raises
+    ------
+    ArgumentError
+        If FᵀηF ≠ η.
 
     Examples
     --------

@@ -53,7 +53,12 @@ def _field(F: Any, owner: str) -> Multivector:
 def electric_and_magnetic(F: Multivector, /, observer: Multivector | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return E and B (..., 3) that g0 measures, or another observer in the frame that is boosted to it.
 
-    Observers are timelike vectors of the future.
+    Parameters
+    ----------
+    F : Multivector
+        Bivectors.
+    observer : Multivector, optional
+        Timelike vectors of the future.
 
     Examples
     --------
@@ -249,9 +254,15 @@ def interval(first: Multivector, second: Multivector, /) -> Any:
 def proper_time(path: Multivector) -> Any:
     """Return the times that clocks measure along world lines: Σ sqrt((x_{i+1} - x_i)²) over the last batch axis.
 
-    A path is a batch (..., N) of events, between which the clock moves uniformly.
+    Parameters
+    ----------
+    path : Multivector of batch shape (..., N)
+        Events; between them the clock moves uniformly.
 
-    Raises ArgumentError if a step is spacelike: faster than light.
+    Raises
+    ------
+    ArgumentError
+        If a step is spacelike: faster than light.
 
     Examples
     --------
