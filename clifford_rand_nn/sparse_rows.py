@@ -1,4 +1,4 @@
-"""Rows, dense or CSR: checks, lengths, the constant feature of penalized biases, unique rows, means of groups."""
+"""Rows, dense or CSR: checks, lengths, the constant feature of penalized biases, unique rows, groups, tiles."""
 
 import math
 from typing import Any, Literal
@@ -35,6 +35,11 @@ def as_rows_or_csr(X: Any, owner: str) -> Any:
         rows = rows.copy()
         rows.sum_duplicates()
     return rows
+
+
+def row_tiles(n: int, size: int, first: int = 0) -> list[slice]:
+    """Cut n rows, or those from ``first`` on, into tiles, which are worked on one at a time."""
+    return [slice(start, min(start + size, n)) for start in range(first, n, size)]
 
 
 def by_content(X: Any) -> Any:

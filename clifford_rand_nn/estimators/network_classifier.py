@@ -29,10 +29,9 @@ from clifford_rand_nn.export.program import Program, apply, constant, log_softma
 from clifford_rand_nn.kernel_network.calibration import Calibration
 from clifford_rand_nn.kernel_network.candidates import Compared
 from clifford_rand_nn.kernel_network.leave_one_out import predictive_variances
-from clifford_rand_nn.kernel_network.metric_selection import wrong_class, wrong_label
 from clifford_rand_nn.kernel_network.newton_path import CURVATURE, seconds
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED, left_out_fit
-from clifford_rand_nn.problems.loss_registry import encode_labels, encode_marks
+from clifford_rand_nn.problems.loss_registry import encode_labels, encode_marks, wrong_class, wrong_label
 from clifford_rand_nn.scores import AccuracyMixin
 
 _FITS = (6, 6), (18, 5)  # of the logistic loss, and those of them that leave rows out; on learned gates

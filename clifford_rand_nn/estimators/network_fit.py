@@ -23,11 +23,10 @@ from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.kernel_network.kernel_products import MAX_LANDMARKS
 from clifford_rand_nn.kernel_network.many_rows import choose
 from clifford_rand_nn.kernel_network.metric_frame import FOLDS, HELD_OUT, THIRDS
-from clifford_rand_nn.kernel_network.metric_selection import wrong_class
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, by_products
 from clifford_rand_nn.kernel_network.target_transform import TargetTransform
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED, LEARNED, Choices
-from clifford_rand_nn.problems.loss_registry import as_loss, labels_of
+from clifford_rand_nn.problems.loss_registry import as_loss, labels_of, wrong_class
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums import Targets
 from clifford_rand_nn.scores import r_squared

@@ -14,7 +14,6 @@ from clifford_rand_nn.kernel_network.candidates import Problem, least_by_steps, 
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.metric_frame import SHAPES, held_parts, learned_kernels, outer_parts
-from clifford_rand_nn.problems.loss_registry import labels_of
 
 _REFITTED = 3000  # rows up to which predictions are made of all others
 _FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer rows with another kernel may want
@@ -175,23 +174,6 @@ def compare_metrics(
             if ahead > _BEHIND * error:
                 break
     return MetricComparison(chosen, factors, errors, tuple(trials), folds, best, taken, belongs, data, targets, weights)
-
-
-def wrong_class(predictions: Array, targets: Array) -> NDArray[np.bool_]:
-    """Return which rows (n,) of predictions (n, C) decide for another class than targets do: ``mistakes`` of codes.
-
-    One output decides by its sign, more by the largest.
-    """
-    return np.asarray(labels_of(predictions) != labels_of(targets))
-
-
-def wrong_label(predictions: Array, targets: Array) -> NDArray[np.bool_]:
-    """Return which rows (n,) of predictions (n, L) are wrong in one label or more of L, each decided by its sign.
-
-    >>> wrong_label(np.array([[0.2, -1.0], [0.1, 0.1]]), np.array([[1.0, -1.0], [1.0, -1.0]])).tolist()
-    [False, True]
-    """
-    return np.asarray(((predictions > 0) != (targets > 0)).any(axis=1))
 
 
 class _Judged(NamedTuple):

@@ -17,7 +17,7 @@ from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, Pricer, best_of, check_price, nothing, unbalanced
-from clifford_rand_nn.problems.coordinates import row_tiles
+from clifford_rand_nn.sparse_rows import row_tiles
 
 _LEAST_PIVOTS = 64  # of a thread
 _KEPT_BYTES = 64 * 2**20  # of orders, which do not depend on the dual point: n ≤ 5792

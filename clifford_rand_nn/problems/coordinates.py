@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse
 from clifford_rand._checks import describe, fail
 from clifford_rand._threads import ONE_BLAS_THREAD, for_each_part, sum_of_parts
 from clifford_rand._typing import Array
+from clifford_rand_nn.sparse_rows import row_tiles
 
 # Entries of a tile's product: 1 MB in single precision, which stays in the second-level cache between the product and
 # the mask. From 512 to 8192 rows the time changes by less than its noise.
@@ -30,7 +31,7 @@ _FLOOR = 0.01
 # most 28 different weights remain. The prox of the penalty costs as much as there are different ones.
 _LEVELS_PER_OCTAVE = 8
 _EPS = float(np.finfo(np.float64).eps)
-_TILE = 4096  # rows that are converted to double precision and centered at a time
+TILE = 4096  # rows that are converted to double precision and centered at a time
 _SMALL = 10**6  # entries of the bias columns up to which their singular value decomposition takes under 0.2 s
 _GRAM_TOL = 1e-12  # eigenvalues of a Gram matrix below this share of the largest may be rounding
 
@@ -108,11 +109,6 @@ def _least(X: Any, width: int) -> int:
     return -(-_THREADED // max(1, _per_row(X) * width))
 
 
-def row_tiles(n: int, size: int = _TILE, first: int = 0) -> list[slice]:
-    """Cut n rows, or those from ``first`` on, into tiles, which are worked on one at a time."""
-    return [slice(start, min(start + size, n)) for start in range(first, n, size)]
-
-
 def coordinates(X: NDArray[Any], centered: bool) -> tuple[Array, Array]:
     """Orthonormal basis (d, r) of the directions in which the rows vary, and the weight (r,) of each coordinate.
 
@@ -123,7 +119,7 @@ def coordinates(X: NDArray[Any], centered: bool) -> tuple[Array, Array]:
     """
     n, d = X.shape
     mean = np.sum(X, axis=0, dtype=np.float64) / n if centered else np.zeros(d)
-    tiles, largest = row_tiles(n), np.zeros(d)
+    tiles, largest = row_tiles(n, TILE), np.zeros(d)
     for tile in tiles:
         largest = np.maximum(largest, np.abs(X[tile] - mean).max(axis=0))  # in double precision, as the mean is
     scale = max(float(largest.max(initial=0.0)), np.finfo(np.float64).tiny)
@@ -185,7 +181,7 @@ def _by_gram(B: Array, rank_tol: float) -> tuple[Array, Array] | None:
     R = V[:, first:] / np.sqrt(variance[first:])
     Q = B @ R
     inverse = solve_triangular(np.linalg.cholesky(Q.T @ Q), np.eye(Q.shape[1]), lower=True).T
-    for tile in row_tiles(len(Q)):
+    for tile in row_tiles(len(Q), TILE):
         Q[tile] = Q[tile] @ inverse
     # What was taken for rounding must be rounding: a column outside the span would make the dual bound false.
     rest = B @ V[:, :first]

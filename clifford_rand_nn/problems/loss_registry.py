@@ -180,6 +180,23 @@ def labels_of(targets: Array) -> NDArray[np.intp]:
     return np.asarray(targets.argmax(axis=1), dtype=np.intp)
 
 
+def wrong_class(predictions: Array, targets: Array) -> NDArray[np.bool_]:
+    """Return which rows (n,) of predictions (n, C) decide for another class than targets do: ``mistakes`` of codes.
+
+    One output decides by its sign, more by the largest.
+    """
+    return np.asarray(labels_of(predictions) != labels_of(targets))
+
+
+def wrong_label(predictions: Array, targets: Array) -> NDArray[np.bool_]:
+    """Return which rows (n,) of predictions (n, L) are wrong in one label or more of L, each decided by its sign.
+
+    >>> wrong_label(np.array([[0.2, -1.0], [0.1, 0.1]]), np.array([[1.0, -1.0], [1.0, -1.0]])).tolist()
+    [False, True]
+    """
+    return np.asarray(((predictions > 0) != (targets > 0)).any(axis=1))
+
+
 def check_targets(loss: Loss, y: Array, n: int, owner: str) -> Array:
     """Return real targets (n, C) from (n,) or (n, C)."""
     check_length(y.shape, n, "y", owner, "target")

@@ -10,14 +10,15 @@ from scipy.sparse import issparse
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.coordinates import (
+    TILE,
     CsrRows,
     coordinates,
     masked_product,
     masked_transpose,
-    row_tiles,
     unpenalized_basis,
 )
 from clifford_rand_nn.problems.penalties import GateMetric
+from clifford_rand_nn.sparse_rows import row_tiles
 
 _POWER_STEPS = 30
 # With large data the steps would cost as much as a solution to 1e-2. Eight steps on a sample of the rows leave the
@@ -199,7 +200,7 @@ class GatedMap:
         """Rows of X in the coordinates, made in double precision and rounded to ``dtype``."""
         frame = self.basis * self.weights
         Y = np.empty((len(self._X), frame.shape[1]), dtype)
-        for tile in row_tiles(len(Y)):
+        for tile in row_tiles(len(Y), TILE):
             Y[tile] = self._X[tile] @ frame
         return Y
 

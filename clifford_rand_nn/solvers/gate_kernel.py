@@ -10,9 +10,9 @@ from scipy.sparse import issparse
 
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.coordinates import row_tiles
 from clifford_rand_nn.problems.duality import rounding_of_form
 from clifford_rand_nn.problems.gated import GatedProblem
+from clifford_rand_nn.sparse_rows import row_tiles
 
 # Largest diagonal entry of a matrix, whose least eigenvalue is 1, that is factorized in single precision.
 _MOST = 1e4

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from clifford_rand._threads import cpu_count, for_each_part, sum_of_parts
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.coordinates import dense_coordinates, row_tiles
+from clifford_rand_nn.problems.coordinates import dense_coordinates
 from clifford_rand_nn.problems.gated import GatedProblem, Point
+from clifford_rand_nn.sparse_rows import row_tiles
 
 _TILE = 512  # rows at a time: some 2 MB of 850 columns in single precision; from 128 to 1024 the time is the same
 _MANY = 4  # so many tiles at a time of a Gram matrix, whose sum is larger than they are,

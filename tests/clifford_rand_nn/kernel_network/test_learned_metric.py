@@ -20,7 +20,8 @@ from clifford_rand_nn.kernel_network.metric_frame import (
     learned_kernels,
     outer_parts,
 )
-from clifford_rand_nn.kernel_network.metric_selection import mean_gain, select_metric, wrong_class
+from clifford_rand_nn.kernel_network.metric_selection import mean_gain, select_metric
+from clifford_rand_nn.problems.loss_registry import wrong_class
 
 
 def _made(n=80, d=5, C=2, seed=0):

@@ -10,9 +10,9 @@ from clifford_rand_nn.kernel_network.candidates import Problem
 from clifford_rand_nn.kernel_network.cholesky import spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.metric_frame import learn_frame
-from clifford_rand_nn.kernel_network.metric_selection import select_metric, wrong_class
+from clifford_rand_nn.kernel_network.metric_selection import select_metric
 from clifford_rand_nn.kernel_network.newton_path import BetaTask, choose_beta, choose_by_holdout
-from clifford_rand_nn.problems.loss_registry import encode_labels
+from clifford_rand_nn.problems.loss_registry import encode_labels, wrong_class
 from support.newton_path import logistic_path
 
 
