@@ -124,6 +124,16 @@ def test_star_law_in_fifty_dimensions():
                 np.testing.assert_allclose(star_log, det + wanted, rtol=1e-10, atol=1e-8)
 
 
+def test_star_of_hyperplanes_is_the_cross_product():
+    rng = np.random.default_rng(4)
+    for d in (1, 2, 3, 4, 5, 33, 151):
+        for scale in SCALES:
+            X = scale * rng.standard_normal((d - 1, d))
+            star, (direction, log_norm) = cr.Blade(X).star(), cr.cross_log(X)
+            np.testing.assert_allclose(star.sign * star.factors[0], direction, atol=1e-9)
+            np.testing.assert_allclose(star.log_norm(), log_norm, rtol=1e-12, atol=1e-9)
+
+
 def test_nothing_overflows_in_a_thousand_dimensions():
     rng = np.random.default_rng(5)
     X, Y = rng.standard_normal((2, 30, 1000))

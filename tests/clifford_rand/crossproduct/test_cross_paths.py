@@ -52,21 +52,23 @@ WIDE = [("closed", 2), ("closed", 3), *((name, d) for name in ("lapack", "kernel
 @pytest.mark.parametrize(("name", "d"), [*WIDE, ("lapack", 200)])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_rank_deficient_rows_leave_the_others_alone(name, d, dtype):
-    """Proportional rows (at d = 2 zero), a zero row, a sum of rows, rows of low rank; and a matrix without any."""
-    A = gaussian(d, 5, d - 1, d)
+    """Proportional rows (at d = 2 zero), a zero row, a sum, rows of rank d-2 and (d-1)//2; and a matrix without any."""
+    A = gaussian(d, 6, d - 1, d)
     A[0, -1] = 3.7 * A[0, 0] if d > 2 else 0
     A[1, d // 2 - 1] = 0
     A[2, -1] = A[2, :-1].sum(axis=0)
-    A[3] = gaussian(d, d - 1, d - 2) @ gaussian(d + 1, d - 2, d)
+    for i, rank in ((3, d - 2), (4, (d - 1) // 2)):
+        A[i] = gaussian(d, d - 1, rank) @ gaussian(d + 1, rank, d)
     for scale in (1, 1e-30, 1e30):
         X = (scale * A).astype(dtype).reshape(-1, d)
-        index = np.arange(len(X)).reshape(5, d - 1)
+        index = np.arange(len(X)).reshape(6, d - 1)
         direction, log_norm = to_direction(PATHS[name](X, index, default_rtol(d, np.dtype(dtype))))
-        assert not direction[:4].any()
-        assert np.all(log_norm[:4] == -np.inf)
-        alone, log_alone = to_direction(PATHS[name](X, index[4:], 1e-14))
-        np.testing.assert_allclose(direction[4:], alone, rtol=0, atol=1e-6)
-        np.testing.assert_allclose(log_norm[4:], log_alone, rtol=1e-5)
+        assert not direction[:5].any()
+        assert np.all(log_norm[:5] == -np.inf)
+        assert not to_value(PATHS[name](X, index[:5], default_rtol(d, np.dtype(dtype)))).any()
+        alone, log_alone = to_direction(PATHS[name](X, index[5:], 1e-14))
+        np.testing.assert_allclose(direction[5:], alone, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(log_norm[5:], log_alone, rtol=1e-5)
 
 
 @pytest.mark.parametrize(("name", "d"), WIDE)

@@ -196,6 +196,9 @@ def test_dtypes():
     C = alg.random_multivector(rng=2, shape=(5,), grades=2, dtype=np.complex128) * 0.3
     assert C.exp().log().grade(2).isclose(C).all()
     assert C.exp().log().dtype == np.complex128
+    mixed = alg.multivector([[1.0, 0, 0, 0], [-1.0, 0, 0, 0], [2.0, 0, 0, 0]], [0, 2]).log()  # by both ways at once
+    assert np.allclose(mixed["1"], [0, 0, np.log(2)])
+    assert np.allclose(np.linalg.norm(mixed.grade(2).values, axis=-1), [0, np.pi, 0])
 
 
 NEGATIVE = r"of log must be a multivector without negative eigenval"

@@ -1,5 +1,6 @@
 """Multivectors as values: batches, indexing, dtypes, arithmetic, equality."""
 
+import copy
 import pickle
 import types
 from fractions import Fraction
@@ -179,6 +180,16 @@ def test_isclose_is_relative():
     assert ALG.random_multivector(rng=0, shape=3).isclose(0).tolist() == [False] * 3
     assert (ALG.e1 * Fraction(1, 3)).isclose(ALG.e1 / 3)
     refused("multivector or a scalar", small.isclose, "0")
+
+
+def test_the_array_is_its_own():
+    """What a user changes afterwards does not change the multivector, and a copy holds on to no other array."""
+    A, X = ALG.random_multivector(rng=0), np.ones(3)
+    v = ALG.vector(X)
+    X[0] = 7
+    assert v == ALG("e1 + e2 + e3")
+    assert copy.copy(A) == copy.deepcopy(A) == A
+    assert A.copy().coefficients is not A.coefficients
 
 
 @pytest.mark.parametrize(("name", "arguments"), [("exp", [3]), ("map", []), ("bivector_split", "abc"), ("sum", "abc")])

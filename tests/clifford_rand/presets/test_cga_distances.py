@@ -69,6 +69,19 @@ def test_every_two_objects_have_the_least_distance(n):
             assert all(max(a.apart(i, p[i]), b.apart(i, q[i])) < 1e-8 for i in range(3))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("alg", BASES)
+def test_objects_that_touch_are_at_distance_zero(alg):
+    p, u, v = gaussian(1, 3), *(x / np.linalg.norm(x) for x in gaussian(2, 2, 3))
+    circle = cga.circle(alg, p - 2 * u, 2.0, np.cross(u, v))
+    line, plane = cga.line(alg, p - v, direction=v), cga.plane(alg, v, v @ p)
+    sphere, other = cga.sphere(alg, p + 3 * u, 3.0), cga.circle(alg, p + 2 * u, 2.0, np.cross(u, v))
+    for A, B in itertools.combinations((circle, line, plane, sphere, other, cga.up(alg, p)), 2):
+        assert cga.distance(A, B) < 1e-7  # the square root of rounding where they are tangent
+    assert cga.distance(circle, line) < 1e-12
+    assert cga.distance(sphere, line) < 1e-12
+
+
 @pytest.mark.kept("2-True")
 @pytest.mark.parametrize(("n", "null"), [(2, True), (3, False), (4, True)])
 def test_motions_keep_distances_and_dilations_scale_them(n, null):
@@ -174,6 +187,8 @@ def test_small_scenes_and_far_ones():
     far = cga.intersect(cga.sphere(alg, at, 5.0), cga.sphere(alg, at + 8 * x, 5.0))
     close(far.location - at, 4 * x, 1e-6)
     close(far.radius, 3.0, 1e-6)
+    circle, other = (cga.circle(alg, [1e4, y, 0], 1.0, z) for y in (0, 5))
+    close(cga.distance(circle, other), 3.0, 1e-6)
     close(cga.angle(cga.sphere(alg, at, 5.0), cga.sphere(alg, at + 8 * x, 5.0)), np.arccos((50 - 64) / 50), 1e-7)
 
 

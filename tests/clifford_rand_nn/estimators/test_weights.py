@@ -104,6 +104,15 @@ def test_cvxpy_agrees(kind, loss):
     assert solve(case.weighted()).objective == pytest.approx(found.objective, rel=1e-6)
 
 
+@pairwise({"scale": [1e-6, 1e6], "name": ["fista", "cone_interior_point"], "loss": ["squared", "logistic"]})
+def test_scaled_data(loss, name, scale):
+    kind, solve, _ = SOLVERS[name]
+    one, other = (solve(Case(kind, loss, scale=s).weighted()) for s in (1.0, scale))
+    unit = scale**2 if loss == "squared" else 1.0
+    assert other.status == "optimal"
+    assert other.objective / unit == pytest.approx(one.objective, rel=1e-7)
+
+
 CHANGES = {
     "n < d": {"n": 6, "d": 9},
     "d = 1": {"d": 1},
@@ -349,3 +358,16 @@ def test_targets_that_are_all_one_number_are_that_number(level, n, recwarn, monk
         assert model.loo_score_ == 1
         assert model.certificate_.objective == model.certificate_.relative_gap == 0
         assert model.certificate_.verify(X, np.full(n, level)).relative_gap <= 1e-9
+
+
+def test_files_hold_weights_that_differ(tmp_path):
+    for weights, held in ((None, False), (np.full(40, 3.0), False), (WEIGHTS, True)):
+        model = nn.GatedReLURegressor(4, random_state=0, beta=1e-3, bias=True).fit(X, REAL, weights)
+        nn.save_model(model, tmp_path / "m.npz")
+        with np.load(tmp_path / "m.npz") as file:
+            assert ("sample_weight" in file) == held
+            arrays = dict(file)
+    arrays["sample_weight"] = np.ones(40)
+    np.savez(tmp_path / "m.npz", **arrays)
+    with pytest.raises(ArgumentError, match="the sample weights do not fit the dual point"):
+        nn.load_model(tmp_path / "m.npz")

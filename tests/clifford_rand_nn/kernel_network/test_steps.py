@@ -86,6 +86,7 @@ def test_files(ranked, labels, tmp_path):
     if labels:
         targets = np.column_stack([np.median(y) < y, np.median(rows[:, 1]) < rows[:, 1]]).astype(int)
         model = ConvexNetworkClassifier(max_metric_iter=0).fit(rows, targets[:, 0] if labels == 1 else targets)
+        assert model.network_.kernel.steps > 0
     save_model(model, tmp_path / "model.npz")
     again = load_model(tmp_path / "model.npz")
     np.testing.assert_array_equal(again.predict(1.1 * rows - 0.2), model.predict(1.1 * rows - 0.2))
@@ -98,6 +99,7 @@ def test_shards_take_the_ranks_of_their_sample(ranked):
     _, rows, targets = ranked
     shards = Shards([rows[:50], rows[50:]], [targets[:50], targets[50:]])
     model = ConvexNetworkRegressor().fit(shards)
+    assert model.network_.kernel.steps > 0
     assert model.network_.standard.knots is not None
     model.certificate_.verify(shards)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clifford_rand_nn.kernel_network.cholesky import KernelFactor
+from clifford_rand_nn.kernel_network.cholesky import KernelFactor, left_out
 from clifford_rand_nn.kernel_network.kernel_functions import arc_inplace
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.kernel_products import KernelTiles
@@ -53,6 +53,27 @@ def test_factor_solves_and_has_the_diagonal_of_the_inverse(dtype, rtol):
     again = np.linalg.solve(kernel(X) + np.diag(10 * radius), b)
     np.testing.assert_allclose(factor.solve(b), again, rtol=0, atol=rtol * np.abs(again).max())
     assert not factor.factorize(-radius)
+
+
+def test_leaving_one_out_by_the_factor_is_a_refit():
+    n, kernel, rng = 60, GateKernel(bias=1.0), np.random.default_rng(4)
+    X, y, radius = rows(n), rng.standard_normal((n, 2)), rng.uniform(0.1, 1.0, n)
+
+    def fit(kept):
+        A = np.zeros((len(kept) + 1, len(kept) + 1))
+        A[:-1, :-1] = kernel(X[kept]) + np.diag(radius[kept])
+        A[-1, :-1] = A[:-1, -1] = 1.0
+        return np.linalg.solve(A, np.vstack([y[kept], np.zeros((1, 2))]))
+
+    factor = KernelFactor(KernelTiles(kernel, X))
+    assert factor.factorize(radius)
+    alpha = fit(np.arange(n))[:-1]
+    found, _ = left_out(alpha, factor.inverse_diagonal(20), factor.solve(np.ones((n, 1)))[:, 0])
+    for i in range(n - 20, n):
+        kept = np.delete(np.arange(n), i)
+        at = fit(kept)
+        refit = kernel(X[i : i + 1], X[kept]) @ at[:-1] + at[-1]
+        np.testing.assert_allclose(y[i] - found[i - n + 20], refit[0], atol=1e-8)
 
 
 @pytest.mark.parametrize(("dtype", "allowed", "near"), [(np.float64, 4e-16, 2e-8), (np.float32, 1e-7, 1.7e-4)])

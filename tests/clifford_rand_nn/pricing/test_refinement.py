@@ -167,6 +167,15 @@ def test_rows_of_zeros_and_constant_data():
     assert found.status == "refined"
 
 
+@pytest.mark.parametrize(("size", "target"), [(1e6, 1.0), (1e-6, 1e6)])
+def test_scales(size, target):
+    X, y = data(n=40)
+    base = refine(X, y, max_iter=2)
+    found = refine(size * X, target * y, max_iter=2, beta=0.02 * size * target)
+    assert found.result.objective == pytest.approx(target**2 * base.result.objective, rel=1e-3)
+    assert len(found.gates) == len(base.gates)
+
+
 @pytest.mark.slow
 def test_refined_gates_beat_as_many_random_ones():
     rng = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from clifford_rand import ArgumentError
 from clifford_rand_nn import Shards
 from clifford_rand_nn.shards.source import fingerprint, shard_blocks
-from clifford_rand_nn.shards.stored_arrays import NpyFile, RawFile, ZarrArray
+from clifford_rand_nn.shards.stored_arrays import NpyFile, RawFile, ZarrArray, regrouped
 
 rng = np.random.default_rng(20)
 X = rng.standard_normal((90, 4))
@@ -243,6 +243,15 @@ def test_rows_that_cannot_be_had_or_are_too_few_are_named(monkeypatch):
         monkeypatch.setattr(stored, name, method)
         with pytest.raises(ArgumentError, match=match):
             next(shard_blocks(shards, part, 5))
+
+
+def test_regrouping_keeps_all_rows():
+    sizes = rng.integers(0, 9, 30)
+    arrays = [np.full(size, i) for i, size in enumerate(sizes)]
+    for rows in (1, 4, 20):
+        groups = list(regrouped(arrays, rows))
+        assert [len(group) for group in groups[:-1]] == [rows] * (len(groups) - 1)
+        np.testing.assert_array_equal(np.concatenate(groups), np.concatenate(arrays))
 
 
 # ---- Parquet

@@ -161,11 +161,14 @@ def test_norm_cones_stay_inside_and_linearize(kind):
         assert cones.product() > 0
 
 
-def test_admm_begins_where_it_is_told():
+def test_admm_begins_where_it_is_told_and_its_gap_never_rises():
     problem = make_relu(n=30)
     exact = ConeInteriorPoint(tol=1e-9).solve(problem)
     warm = AugmentedLagrangian(tol=1e-12, max_iter=1).solve(problem, start=exact.coefficients)
     assert warm.objective <= exact.objective * (1 + 1e-9)
+    gaps = [row.relative_gap for row in AugmentedLagrangian(tol=1e-12, max_iter=60).solve(problem).history]
+    assert len(gaps) > 3
+    assert gaps == sorted(gaps, reverse=True)
 
 
 @pytest.mark.parametrize("solver", [ConeInteriorPoint(), AugmentedLagrangian()])

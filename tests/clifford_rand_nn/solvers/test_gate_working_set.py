@@ -103,9 +103,12 @@ def test_scales():
 
 
 @pytest.mark.slow
-def test_warm_start_repeats_and_what_ends_the_rounds():
+def test_objectives_fall_warm_start_repeats_and_what_ends_the_rounds():
     problem = many(bias=False, share=0.1)
     first, again = (GateWorkingSet(tol=1e-8).solve(problem) for _ in range(2))
+    objectives = [row.objective for row in first.history]
+    assert len(objectives) > 2
+    assert objectives == sorted(objectives, reverse=True)
     np.testing.assert_array_equal(first.coefficients.coef, again.coefficients.coef)
     warm = GateWorkingSet(tol=1e-8).solve(problem, problem.point(first.coefficients))
     assert warm.n_iter < first.n_iter / 3

@@ -13,6 +13,7 @@ from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_working_set import GateWorkingSet
+from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
 from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
 from clifford_rand_nn.solvers.lasso_proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
@@ -67,6 +68,10 @@ ROUNDED = {
     "fista": (make(n=40), lambda problem, **limits: Fista(**limits).solve(problem)),
     "interior point": (lasso("huber", share=1e-3), lambda problem, **limits: InteriorPoint(**limits).solve(problem)),
     "working set": (lasso(share=1e-3), lambda problem, **limits: WorkingSet(**limits, most=3).solve_columns(problem)),
+    "kernel": (
+        make("logistic", False, n=60, beta=1e-4),
+        lambda problem, **limits: KernelInteriorPoint(**limits).solve(problem),
+    ),
     "cone": (make_relu(n=30), lambda problem, **limits: ConeInteriorPoint(**limits).solve(problem)),
 }
 
