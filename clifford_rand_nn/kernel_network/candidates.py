@@ -25,8 +25,8 @@ _FEWEST_RANKS = 64
 SCREENED = 500  # rows on which all candidates are compared
 FINALISTS, _CLOSE = 2, 1.05  # of each kind of gates, with so much of its least score, are compared on more rows
 # Of candidates beside another, and within _CLOSE, so many have the best beta, the others their first one. On 34 tables
-# that saves 37 % of the factors; 132 of 136 choices stay, the others lose up to .5 % of the loss.
-SEARCHED = 2
+# that saves a quarter of the factors; with two it would be 37 %, and mean scores of 58 tables .0012 lower.
+SEARCHED = 3
 _CONSTANT = 64.0  # roundings of the largest target of an output: a range below is none
 _Item = TypeVar("_Item")
 _Value = TypeVar("_Value")
@@ -323,15 +323,15 @@ def compare(
 
 
 def compare_near(
-    problem: Problem, tries: Sequence[tuple[KernelParameters, Compared]], beta: float | None, n_searched: int
+    problem: Problem, tries: Sequence[tuple[KernelParameters, Compared]], beta: float | None
 ) -> list[Compared]:
     """Return what `compare` says of kernel parameters, each with a candidate near it, in any order.
 
-    All are compared at their first beta, and the best ``n_searched`` of each kind of gates, if close, at others, too.
+    All are compared at their first beta, and the best `SEARCHED` of each kind of gates, if close, at others, too.
     """
     begun = of_each(lambda pair: _with_first_beta(problem, pair[0], beta, pair[1]), tries)
     searches = {compared: search for compared, search in begun if search is not None}
-    searched = [compared for compared in _closest([c for c, _ in begun], n_searched) if compared in searches]
+    searched = [compared for compared in _closest([c for c, _ in begun], SEARCHED) if compared in searches]
     ended = of_each(lambda compared: _with_best_beta(compared, searches[compared]), searched)
     return ended + [compared for compared, _ in begun if compared not in searched]
 
@@ -430,7 +430,7 @@ def choose(
     if few < m:
         part, own = sample(m)
         best = [(kernel_parameters(c.candidate), c) for c in _closest(compared, FINALISTS)]
-        compared = sorted(compare_near(part, best, own, 1), key=_loss)
+        compared = sorted(compare_near(part, best, own), key=_loss)
         table = [result.candidate for result in compared] + table
     return [kind[0] for kind in _kinds(compared)], table
 
@@ -460,7 +460,7 @@ def _compare_all(
     compared = [first]
 
     def compare_with(near: Compared, tries: list[KernelParameters]) -> list[Compared]:
-        return compare_near(problem, [(parameters, near) for parameters in tries], beta, SEARCHED)
+        return compare_near(problem, [(parameters, near) for parameters in tries], beta)
 
     compared += compare_with(first, [(scaling, BIASES[0], 0.0, 0.0) for scaling in scalings[1:]])
     near = min(compared, key=_loss)

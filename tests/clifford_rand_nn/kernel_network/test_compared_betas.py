@@ -205,9 +205,10 @@ def test_of_candidates_beside_another_the_best_of_each_kind_have_their_best_beta
     near = replace(near, candidate=near.candidate._replace(beta=3 * near.candidate.beta))
     tries = [("column", bias, steps, 0.0) for steps in (0.0, 2.0) for bias in (0.0, 0.3, 1.0, 3.0)]
     monkeypatch.setattr(candidates, "_CLOSE", np.inf)
+    monkeypatch.setattr(candidates, "SEARCHED", 2)
     tried = {
         kernel_parameters(result.candidate): result.candidate
-        for result in compare_near(PROBLEM, [(parameters, near) for parameters in tries], None, 2)
+        for result in compare_near(PROBLEM, [(parameters, near) for parameters in tries], None)
     }
     assert set(tried) == set(tries)
     for steps in (0.0, 2.0):
@@ -225,7 +226,7 @@ def test_candidates_that_are_far_behind_keep_their_first_beta(by_factors):
     near = compare(PROBLEM, "column", 1.0)
     near = replace(near, candidate=near.candidate._replace(beta=near.candidate.beta / 3))
     worse, better = ("column", 1.0, 1e3, 0.0), ("column", 1.0, 0.5, 0.0)
-    found = compare_near(PROBLEM, [(worse, near), (better, near)], None, 2)
+    found = compare_near(PROBLEM, [(worse, near), (better, near)], None)
     losses = {kernel_parameters(result.candidate): result.candidate.mean_loss for result in found}
     assert losses[better] == compare(PROBLEM, *better, near=near).candidate.mean_loss
     assert losses[worse] == pytest.approx(compare(PROBLEM, *worse, beta=first_beta(worse, near)).candidate.mean_loss)
