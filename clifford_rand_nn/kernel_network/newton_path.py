@@ -105,12 +105,12 @@ class NewtonPath:
         self._fits: list[PathFit] = []
         self.seconds = 0.0
 
-    def fit(self, beta: float, limits: Limits) -> PathFit:
-        """Fit for one beta; betas that fall by equal ratios are fastest."""
+    def fit(self, beta: float, limits: Limits, ahead: Array | None = None) -> PathFit:
+        """Fit for one beta, from predictions ``ahead`` (n, C) if these help; fastest if betas fall by equal ratios."""
         problem = KernelProblem(self._kernel, self._datafit, beta)
         last = self._fits[-1] if self._fits else None
         state = None if last is None else problem.state(last.alpha, last.fitted)
-        watch, newton = problem.minimize(limits, state, self._ahead(beta))
+        watch, newton = problem.minimize(limits, state, self._ahead(beta) if ahead is None else ahead)
         best = watch.point
         alone = np.full_like(best.f, np.nan)
         if self._leave_out and watch.status not in (Status.INTERRUPTED, Status.MAX_MEMORY):
@@ -264,39 +264,43 @@ def choose_by_holdout(
         matrix = np.ascontiguousarray(K, dtype=np.float64)
         return NewtonPath(matrix, datafit, *((together, True, share) if leave_out else (None, False)))
 
-    def fitted(path: NewtonPath, beta: float) -> PathFit | None:
+    def fitted(path: NewtonPath, beta: float, ahead: Array | None = None) -> PathFit | None:
         left = None if max_time is None else max(max_time - (time.perf_counter() - began), SOONEST)
-        fit = path.fit(beta, Limits.of(_OWNER, max_iter=STEPS, max_time=left))
+        fit = path.fit(beta, Limits.of(_OWNER, max_iter=STEPS, max_time=left), ahead)
         unless_interrupted(fit)
         return None if fit.status.ends_all else fit
 
     split = [(np.flatnonzero(np.isin(place, f.kept)), np.flatnonzero(np.isin(place, f.unseen))) for f in folds]
-    parts: list[tuple[NewtonPath, float, NDArray[np.floating], NDArray[np.intp]]] = []
+    parts: list[tuple[NewtonPath, float, NDArray[np.floating]]] = []
+    predictions: dict[int, list[Array]] = {}  # of all rows by the fits to the folds, for each beta
 
     def loss_at(k: int) -> float | None:
-        total = 0.0
-        for own, share, across, unseen in parts:
+        total, predictions[k] = 0.0, []
+        for (own, share, across), (kept, unseen) in zip(parts, split, strict=True):
             fit = fitted(own, n * beta * RATIO**k * share / own.n)
             if fit is None:
                 return None
-            values = loss.value(across @ fit.alpha + fit.intercept, targets[unseen])[:, 0]
-            total += float(w[unseen] @ values)
+            f = np.zeros(targets.shape)
+            f[kept], f[unseen] = fit.fitted, across @ fit.alpha + fit.intercept
+            total += float(w[unseen] @ loss.value(f[unseen], targets[unseen])[:, 0])
+            predictions[k].append(f)
         return total
 
     with blas_threads(n):
         for fold, (kept, unseen) in zip(folds, split, strict=True):
             K = fold.kernel(rows[kept])
-            parts.append((path(K, kept, False), spread(K) / size, fold.kernel(rows[unseen], rows[kept]), unseen))
+            parts.append((path(K, kept, False), spread(K) / size, fold.kernel(rows[unseen], rows[kept])))
         losses = search_beta(loss_at, fixed)
         if not losses:
             return None
-        best = beta * RATIO ** min(losses, key=lambda k: losses[k])
+        k = min(losses, key=lambda k: losses[k])
+        best, ahead = beta * RATIO**k, predictions[k][0]
         outputs, out_of_sample = np.zeros((n, targets.shape[1])), np.zeros(n, dtype=bool)
-        for fold, (_, unseen) in zip(folds, split, strict=True):
+        for fold, (_, unseen), begun in zip(folds, split, predictions[k], strict=True):
             K = fold.kernel(rows)
-            fit = fitted(path(K, np.arange(n), True), best * spread(K) / size)
+            fit = fitted(path(K, np.arange(n), True), best * spread(K) / size, begun)
             if fit is None:
                 return None
-            outputs[unseen], out_of_sample[unseen] = fit.leave_one_out[unseen], True
-        fit = fitted(path(kernel(rows), np.arange(n), False), best)
+            outputs[unseen], out_of_sample[unseen], ahead = fit.leave_one_out[unseen], True, fit.fitted
+        fit = fitted(path(kernel(rows), np.arange(n), False), best, ahead)
     return None if fit is None else BetaChoice(fit, outputs, out_of_sample, kernel)

@@ -97,9 +97,11 @@ def test_rows_left_out_are_those_that_gates_have_not_seen(learned):
         assert not np.intersect1d(fold.kept, fold.unseen).size
         K = fold.kernel(X)
         (fit,) = logistic_path(K, targets, None, [found.fit.beta * spread(K) / size], loss)
-        np.testing.assert_allclose(found.outputs[fold.unseen], fit.leave_one_out[fold.unseen], atol=1e-6)
+        # both end at a relative gap of 1e-6, from other starts
+        np.testing.assert_allclose(found.outputs[fold.unseen], fit.leave_one_out[fold.unseen], atol=5e-3)
     (final,) = logistic_path(gates.kernel(X), targets, None, [found.fit.beta], loss)
     np.testing.assert_allclose(found.fit.fitted, final.fitted, atol=1e-3)
+    assert found.fit.n_iter < final.n_iter  # it begins at the predictions of the fit with the gates of a fold
 
 
 def test_beta_is_the_best_for_rows_that_were_held_out(learned):
