@@ -5,6 +5,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.keys import dense_order
@@ -20,14 +21,23 @@ def _powerset(items: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
 class BasisBladeOrder:
     """An order of basis blades, each a bit mask: bit i is the i-th basis vector.
 
-    ``index_to_bitmap`` has the mask of each place, ``grades`` their numbers of bits, and ``bitmap_to_index`` the place
-    of each mask, -1 for masks that are left out.
+    Attributes
+    ----------
+    index_to_bitmap : ndarray of int
+        The mask of each place.
+    bitmap_to_index : ndarray of int
+        The place of each mask, -1 for masks that are left out.
+    grades : ndarray of int
+        The number of bits at each place.
     """
 
     def __init__(self, bitmaps: Sequence[int]) -> None:
-        masks = np.array([int(mask) for mask in bitmaps], dtype=np.int64)
-        if len(np.unique(masks)) < len(masks):
-            raise fail("bitmaps", "BasisBladeOrder", "distinct masks", masks.tolist())
+        masks = [int(mask) for mask in bitmaps]
+        if len(set(masks)) < len(masks):
+            raise fail("bitmaps", "BasisBladeOrder", "distinct masks", masks)
+        self._set(np.array(masks, dtype=np.int64))
+
+    def _set(self, masks: NDArray[np.int64]) -> None:
         self.index_to_bitmap = masks
         self.grades = np.array([int(mask).bit_count() for mask in masks], dtype=np.int64)
         self.bitmap_to_index = np.full(int(np.bitwise_or.reduce(masks)) + 1, -1, dtype=np.int64)
@@ -36,7 +46,7 @@ class BasisBladeOrder:
     @classmethod
     def shortlex(cls, n_vectors: int) -> "BasisBladeOrder":
         """Return the usual order, by grade and then lexicographically by indices."""
-        return cls(dense_order(n_vectors)[0])
+        return _Shortlex(n_vectors)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BasisBladeOrder) and np.array_equal(self.index_to_bitmap, other.index_to_bitmap)
@@ -45,12 +55,23 @@ class BasisBladeOrder:
         return hash(tuple(self.index_to_bitmap.tolist()))
 
     def __repr__(self) -> str:
-        n = (len(self.index_to_bitmap) - 1).bit_length()
-        if self == BasisBladeOrder.shortlex(n):
-            return f"BasisBladeOrder.shortlex({n})"
         width = max((int(mask).bit_length() for mask in self.index_to_bitmap), default=1)
         masks = ", ".join(f"0b{int(mask):0{max(width, 1)}b}" for mask in self.index_to_bitmap)
         return f"BasisBladeOrder([{masks}])"
+
+
+class _Shortlex(BasisBladeOrder):
+    def __init__(self, n_vectors: int) -> None:
+        self.n_vectors = n_vectors
+        self._set(dense_order(n_vectors)[0].astype(np.int64))
+
+    __hash__ = BasisBladeOrder.__hash__
+
+    def __reduce__(self) -> Any:
+        return _Shortlex, (self.n_vectors,)
+
+    def __repr__(self) -> str:
+        return f"BasisBladeOrder.shortlex({self.n_vectors})"
 
 
 class BasisVectorIds:
@@ -72,14 +93,7 @@ class BasisVectorIds:
     @classmethod
     def ordered_integers(cls, n: int, *, first_index: int = 1) -> "BasisVectorIds":
         """Return successive integers as ids."""
-        return cls(range(first_index, first_index + n))
-
-    @property
-    def first_index(self) -> int:
-        """The first of successive integers, which other ids have not."""
-        if not isinstance(self.values, range):
-            raise AttributeError("ids that are not successive integers have no first index")
-        return self.values.start
+        return _Integers(n, first_index)
 
     def id_as_bitmap(self, id: Hashable) -> int:
         """Return the mask of one basis vector."""
@@ -105,8 +119,9 @@ class BasisVectorIds:
             sign, mask = self.tuple_as_sign_and_bitmap(blade)
             if sign < 0:
                 ascending = self.bitmap_as_tuple(mask)
-                message = f"a blade is stored with ascending vectors: write {ascending}, not {tuple(blade)}"
-                raise NotImplementedError(message)
+                raise NotImplementedError(
+                    f"a blade is stored with ascending vectors: write {ascending}, not {tuple(blade)}"
+                )
             masks.append(mask)
         return BasisBladeOrder(masks)
 
@@ -116,15 +131,25 @@ class BasisVectorIds:
 
     def augmented_with(self, n: int) -> "BasisVectorIds":
         """Return these ids and n integers after the largest."""
-        if isinstance(self.values, range):
-            return BasisVectorIds(range(self.values.start, self.values.stop + n))
         if not all(isinstance(value, int) for value in self.values):
             raise fail("ids", "augmented_with", "integers", describe(f"{list(self.values)}"), "Give ids of your own.")
         largest = max((value for value in self.values if isinstance(value, int)), default=0)
         return BasisVectorIds([*self.values, *range(largest + 1, largest + 1 + n)])
 
     def __repr__(self) -> str:
-        if not isinstance(self.values, range):
-            return f"BasisVectorIds({self.values!r})"
+        return f"BasisVectorIds({self.values!r})"
+
+
+class _Integers(BasisVectorIds):
+    values: range
+
+    def __init__(self, n: int, first_index: int = 1) -> None:
+        self.first_index = first_index
+        self.values = range(first_index, first_index + n)
+
+    def augmented_with(self, n: int) -> BasisVectorIds:
+        return _Integers(len(self.values) + n, self.first_index)
+
+    def __repr__(self) -> str:
         first = f", first_index={self.first_index}" if self.first_index != 1 else ""
         return f"BasisVectorIds.ordered_integers({len(self.values)}{first})"

@@ -16,9 +16,22 @@ from clifford_rand.compat.clifford.constructors import ConformalLayout
 from clifford_rand.compat.clifford.multivector import MultiVector
 
 __all__ = [
-    "Blade", "Circle", "Direction", "DualFlat", "Flat", "InfinitePoint", "Line", "Plane", "Point", "PointFlat",
-    "PointPair", "Round", "Sphere", "Tangent", "classify",
-]  # fmt: skip
+    "Blade",
+    "Circle",
+    "Direction",
+    "DualFlat",
+    "Flat",
+    "InfinitePoint",
+    "Line",
+    "Plane",
+    "Point",
+    "PointFlat",
+    "PointPair",
+    "Round",
+    "Sphere",
+    "Tangent",
+    "classify",
+]
 
 ROUNDING = 1e-11  # coefficients below this, relative to the largest, count as zero
 
@@ -87,8 +100,6 @@ def _grade(A: MultiVector, of_zero: int = 0) -> int:
 class Blade(metaclass=_GradedTypesMeta):
     """A blade by its parameters; `mv` is the blade itself. ``Blade[k]`` is the class of those of grade k."""
 
-    added, of_zero = 0, 0  # to the grade of the direction, which counts as ``of_zero`` where that is zero
-
     def __init__(self, layout: Any, **parameters: Any) -> None:
         self.layout = layout
         self._shown = tuple(parameters)
@@ -103,25 +114,27 @@ class Blade(metaclass=_GradedTypesMeta):
         return T * X * ~T
 
     @property
-    def mv(self) -> Any:
+    def mv(self) -> MultiVector:
         """The blade."""
         raise NotImplementedError(f"{type(self).__name__} does not determine its blades")
-
-    @classmethod
-    def _expected_grade(cls, direction: MultiVector, *_: Any, **__: Any) -> int:
-        return _grade(direction, cls.of_zero) + cls.added
 
 
 class Direction(Blade):
     """E ∧ einf, of a Euclidean blade E."""
 
     direction: MultiVector
-    added, of_zero = 1, -1
 
     def __init__(self, direction: MultiVector) -> None:
         super().__init__(direction.layout, direction=direction)
 
-    mv = property(lambda self: self.direction ^ self.layout.einf, doc="The blade.")
+    @classmethod
+    def _expected_grade(cls, direction: MultiVector) -> int:
+        return _grade(direction, -1) + 1
+
+    @property
+    def mv(self) -> Any:
+        """The blade."""
+        return self.direction ^ self.layout.einf
 
 
 class Flat(Blade):
@@ -129,10 +142,13 @@ class Flat(Blade):
 
     direction: MultiVector
     location: MultiVector
-    added, of_zero = 2, -2
 
     def __init__(self, direction: MultiVector, location: MultiVector) -> None:
         super().__init__(direction.layout, direction=direction, location=location)
+
+    @classmethod
+    def _expected_grade(cls, direction: MultiVector, *_: Any, **__: Any) -> int:
+        return _grade(direction, -2) + 2
 
     @property
     def mv(self) -> Any:
@@ -152,7 +168,10 @@ class DualFlat(Blade):
     def _expected_grade(cls, flat: Any) -> int:
         return int(flat.layout.dims - type(flat)._grade)
 
-    mv = property(lambda self: self.flat.mv.dual(), doc="The blade.")
+    @property
+    def mv(self) -> Any:
+        """The blade."""
+        return self.flat.mv.dual()
 
 
 class Round(Blade):
@@ -161,10 +180,13 @@ class Round(Blade):
     direction: MultiVector
     location: MultiVector
     radius: complex
-    added = 1
 
     def __init__(self, direction: MultiVector, location: MultiVector, radius: complex) -> None:
         super().__init__(direction.layout, direction=direction, location=location, radius=radius)
+
+    @classmethod
+    def _expected_grade(cls, direction: MultiVector, *_: Any, **__: Any) -> int:
+        return _grade(direction) + 1
 
     @property
     def mv(self) -> Any:
