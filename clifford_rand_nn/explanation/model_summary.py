@@ -77,12 +77,24 @@ class ModelExplanation(TextShown):
     encoded columns of a table column together); it says what the model loses without it, on rows of training what it
     has learned, on new ones what serves. Of correlated columns neither tells: permuting one costs little where
     the other is left, and rows are made that cannot be, while slopes are shared between them as the training pleased.
+
+    Attributes
+    ----------
+    columns : list of ColumnImportance
+        The most important first: by permutation where targets were given, else by gradient.
+    neurons : list of Neuron or None
+        Those of the largest contribution first.
+    rows : list of InfluentialRow or None
+        Those of the largest influence first; of a finite network where the training rows were given.
+    directions : list of Direction or None
+        Eigenvectors of M, where gates were learned.
+    context : Context
     """
 
-    columns: list[ColumnImportance]  # the most important first: by permutation where targets were given, else gradient
-    neurons: list[Neuron] | None  # those of the largest contribution first
-    rows: list[InfluentialRow] | None  # by influence; of a finite network where the training rows were given
-    directions: list[Direction] | None  # eigenvectors of M, where gates were learned
+    columns: list[ColumnImportance]
+    neurons: list[Neuron] | None
+    rows: list[InfluentialRow] | None
+    directions: list[Direction] | None
     context: Context = field(repr=False)
 
     def __str__(self) -> str:

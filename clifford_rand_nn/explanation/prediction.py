@@ -49,31 +49,73 @@ class PredictionExplanation(TextShown):
     not penalized, what training left open, and networks without an intercept.
 
     Printed it is words; ``explanation[i]`` is one row of it; ``to_dict`` is for machines, ``plot`` a picture.
+
+    Attributes
+    ----------
+    outputs : (m, C)
+    output_names : list of str
+        The class or target of each output; with two classes, where C = 1, a negative one is for the first class.
+    predictions : (m,) or (m, C)
+    probabilities : (m, n_classes) or None
+    column_names : list of str
+        Of the table.
+    values : list of m lists of str
+        The entries of x in them.
+    columns : (m, C, t)
+    base : (m, C)
+    slopes : (m, C, k)
+        By the encoded columns, named ``encoded_names``, in units of an output over theirs.
+    encoded_names : list of str
+    intercept : (C,)
+    neurons : (m, C, P) or None
+        None for infinitely many gates.
+    active : (m, P) bool or None
+    neuron_numbers : (P,) int or None
+        Places of the neurons in the lists of the estimator.
+    rows : (m, C, n) or None
+    row_weights : (n, C) or None
+        Their dual weights: α, or θ/nβ of a finite network. A row that is less like x than an average one has the
+        opposite sign.
+    row_numbers : (n,) int or None
+        Numbers of the training rows, counted from 0; None where the model does not know them.
+    rest : (m, C)
+    ranks : (m, t)
+        The share of known rows whose entry is smaller; 0.5, which says nothing, for columns of few values.
+    number_places : list of t int or None
+        The encoded column that these are of; None where they say nothing.
+    spread_out : (m,) or None
+        The predictive variance, where calibration uses it.
+    intervals : (m, 2) or None
+        That hold nine of ten new values, where the model has them.
+    shown : int or None
+        The output that words and pictures are about; None for that of the predicted class, or the first; of several
+        labels the most probable one.
+    context : Context
     """
 
-    outputs: Array  # (m, C)
-    output_names: list[str]  # class or target of each; of two classes, where C = 1, a negative one is for the first
-    predictions: NDArray[Any]  # (m,) or (m, C)
-    probabilities: Array | None  # (m, n_classes)
-    column_names: list[str]  # of the table
-    values: list[list[str]]  # the entries of the m rows x in them
-    columns: Array  # (m, C, t)
-    base: Array  # (m, C)
-    slopes: Array  # (m, C, k), by the encoded columns, in units of an output over theirs
+    outputs: Array
+    output_names: list[str]
+    predictions: NDArray[Any]
+    probabilities: Array | None
+    column_names: list[str]
+    values: list[list[str]]
+    columns: Array
+    base: Array
+    slopes: Array
     encoded_names: list[str]
-    intercept: Array  # (C,)
-    neurons: Array | None  # (m, C, P); None for infinitely many gates
-    active: NDArray[np.bool_] | None  # (m, P)
-    neuron_numbers: Numbers | None  # (P,), places of the neurons in the lists of the estimator
-    rows: Array | None  # (m, C, n)
-    row_weights: Array | None  # (n, C), α, or θ/nβ of a finite network: opposite to ``rows`` where a row is less like x
-    row_numbers: Numbers | None  # (n,), places of the training rows, where the model knows them
-    rest: Array  # (m, C)
-    ranks: Array  # (m, t), the share of known rows whose entry is smaller; 0.5 for columns of few values
-    number_places: list[int | None]  # the encoded column that the rank of each of the t columns is of, if there is one
-    spread_out: Array | None  # (m,), the predictive variance, where calibration uses it
-    intervals: Array | None  # (m, 2), that hold nine of ten new values, where the model has them
-    shown: int | None  # the output of words and pictures; None for the predicted class, the most probable label, or 0
+    intercept: Array
+    neurons: Array | None
+    active: NDArray[np.bool_] | None
+    neuron_numbers: Numbers | None
+    rows: Array | None
+    row_weights: Array | None
+    row_numbers: Numbers | None
+    rest: Array
+    ranks: Array
+    number_places: list[int | None]
+    spread_out: Array | None
+    intervals: Array | None
+    shown: int | None
     context: Context = field(repr=False)
 
     def __len__(self) -> int:
