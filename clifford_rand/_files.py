@@ -252,5 +252,5 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]
     with archive.open(info) as stream:
         shape, fortran, dtype = _read_header(stream, info)
         (rows,) = _rows_of(stream, (1, *(shape[::-1] if fortran else shape)), dtype, 1)
-        array: NDArray[Any] = rows[0]
+        array: NDArray[Any] = rows[0, ...]
         return array.T if fortran else array

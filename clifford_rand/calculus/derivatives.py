@@ -137,6 +137,8 @@ def _reciprocal_vectors(algebra: Algebra, symbols: Sequence[Any], owner: str) ->
     if varying:
         hint = "Use Coordinates, with the matrix as metric=."
         raise fail("metric", owner, "constant", describe(f"entries that depend on {varying}"), hint)
-    hint = 'For differential forms keep the components in a Euclidean algebra and use rule="wedge" there.'
+    hint = "Transpose the matrix, or use the dual space."
+    if owner == "geometric_derivative":
+        hint = 'For differential forms keep the components in a Euclidean algebra and use rule="wedge" there.'
     rows = inverse_gram(algebra, owner, np.dtype(object), hint)
     return [algebra.vector(row.copy()).sparse() for row in rows]

@@ -206,7 +206,7 @@ def _exact(R: MV, owner: str) -> MV:
     if any(x is None for x in np.ravel(factor)):
         raise fail("A", owner, rule, describe("minus one, or σ + B with an eigenvalue σ - √(B²) ≤ 0"))
     result = B.new(B.keys, np.asarray(B.coefficients * factor[..., None], dtype=object))
-    return result if _all_zero(np.ravel(scalar)) else result + scalar
+    return result if owner == "log" and _all_zero(np.ravel(scalar)) else result + scalar
 
 
 def _all_zero(entries: Any) -> Any:

@@ -48,8 +48,9 @@ def run_explain(
         return
     frame = loaded.columns_of(table, read_frame(table, **dialect))
     numbers = list(row) if row else [0]
-    if max(numbers) >= len(frame):
-        raise ArgumentError(f"{table}: there is no row {max(numbers)}; it has {len(frame)} rows, counted from 0.")
+    beyond = next((number for number in numbers if number >= len(frame)), None)
+    if beyond is not None:
+        raise ArgumentError(f"{table}: there is no row {beyond}; it has {len(frame)} rows, counted from 0.")
     if not row and len(frame) > 1 and not as_json:
         say(f"Row 0 of {len(frame)}; --row takes another.\n")
     with refused_data(str(table)):

@@ -111,7 +111,7 @@ def is_copositive(form: Form) -> bool:
 
 
 def is_semidefinite(form: Form) -> bool:
-    """Tell whether a form is nowhere negative: elimination without fractions (Bareiss, Math. Comp. 22, 1968)."""
+    """Tell whether a form of integers is nowhere negative, by elimination (Bareiss, Math. Comp. 22, 1968)."""
     previous = 1
     while form:
         (pivot, *row), *rest = form

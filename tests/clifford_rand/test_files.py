@@ -3,9 +3,10 @@
 import errno
 import os
 
+import numpy as np
 import pytest
 
-from clifford_rand._files import replaced
+from clifford_rand._files import read_npz, replaced
 
 
 def test_an_error_leaves_what_was_there(tmp_path):
@@ -60,3 +61,12 @@ def test_an_error_of_the_system_names_the_file_asked_for(tmp_path, monkeypatch):
         raise OSError("some disk error")
     assert [entry.name for entry in tmp_path.iterdir()] == ["out.csv"]
     assert file.read_text() == "old"
+
+
+@pytest.mark.parametrize("value", [3.0, "ab", 1 + 2j])
+def test_arrays_without_axes_come_back_as_arrays(value, tmp_path):
+    array = np.array(value, dtype="U5" if isinstance(value, str) else None)
+    np.savez(tmp_path / "a.npz", a=array)
+    read = read_npz(tmp_path / "a.npz", None)[0]["a"]
+    assert isinstance(read, np.ndarray)
+    assert (read.dtype, read.shape, read[()]) == (array.dtype, (), value)

@@ -144,7 +144,7 @@ def _line(algebra: Algebra, P: Vectors, Q: Any, direction: Any, *, dual: bool = 
     n, null = model_of(algebra, "line")
     c = coordinates_of(P, n, "P", "line")
     D = direction_of(direction, n) if Q is None else coordinates_of(Q, n, "Q", "line") - c
-    if np.asanyarray((D == 0).all(axis=-1)).any():
+    if Q is not None and np.asanyarray((D == 0).all(axis=-1)).any():
         raise fail("Q", "line", "another point than P", describe("the same point"))
     return _flat(algebra, null, euclidean(n).vector(D), c, dual)
 

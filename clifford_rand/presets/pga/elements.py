@@ -116,7 +116,7 @@ def _line(algebra: Algebra, P: Vectors, Q: Any, direction: Any) -> Multivector:
     n = dimension_of(algebra, "line")
     start = _end(algebra, P, n, "P")
     joined = start & (_n_vector(algebra, direction_of(direction, n), 0) if Q is None else _end(algebra, Q, n, "Q"))
-    if np.asanyarray((joined.coefficients == 0).all(axis=-1)).any():
+    if Q is not None and np.asanyarray((joined.coefficients == 0).all(axis=-1)).any():
         raise fail("Q", "line", "another point than P", describe("the same point"))
     return joined
 

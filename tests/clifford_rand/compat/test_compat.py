@@ -8,6 +8,8 @@ import pytest
 
 import clifford_rand as cr
 from clifford_rand.compat import Cl, conformalize
+from clifford_rand.compat.clifford import BasisVectorIds
+from clifford_rand.compat.clifford.tools.classify import Blade
 from clifford_rand.presets import pga
 from support.refusals import refused
 
@@ -64,6 +66,10 @@ def test_layout_options_and_texts():
         "names=['', 'e1', 'e2', 'e3', 'e12', 'e13', 'e23', 'e123'])"
     )
     assert layout.algebra == cr.Algebra(3)
+    odd = BasisVectorIds(range(1, 6, 2))
+    assert repr(odd) == "BasisVectorIds(range(1, 6, 2))"
+    assert list(odd.augmented_with(2).values) == [1, 3, 5, 6, 7]
+    refused(r"write Blade\[grade\]", Blade, layout, error=TypeError)
 
 
 def test_layout_says_what_is_wrong():

@@ -322,6 +322,7 @@ def test_exact_results():
     assert R3.scalar(Fraction(4, 9)).sqrt() == Fraction(2, 3)
     assert R3.scalar(sympy.Integer(1)).log() == 0
     assert R3.scalar(sympy.Integer(0)).sqrt() == 0
+    assert R3.scalar(Fraction(0)).sqrt().grades == (0,)  # a scalar, as every root of a scalar
     assert ((sympy.Symbol("B") * R3.e12).sqrt() ** 2 - sympy.Symbol("B") * R3.e12).simplify() == 0
     batch = cr.stack([EXACT["turn"], EXACT["fractions"]])
     assert (batch.log()[1] - EXACT["fractions"].log()).is_zero()

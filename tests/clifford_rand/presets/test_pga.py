@@ -121,6 +121,13 @@ def test_distance_of_any_two_flats(n):
                 assert pga.is_incident(a, b, rtol=1e-10) == (expected < 1e-10)
 
 
+def test_a_line_at_infinity_along_its_own_direction_is_zero():
+    """No second point was given that could be the same."""
+    alg = PGA[3]
+    infinite = pga.point(alg, [1.0, 0, 0]) - pga.point(alg, [0.0, 0, 0])
+    assert pga.line(alg, infinite, direction=[1, 0, 0]) == 0
+
+
 def test_distances_that_have_a_short_formula():
     alg, X, Y = PGA[3], gaussian(1, 50, 3), gaussian(2, 50, 3)
     P, Q = pga.point(alg, X), pga.point(alg, Y)
