@@ -170,7 +170,7 @@ def compare_metrics(
         factors += (best.factor,)
         errors += (best.errors,)
         if rival is not None:
-            ahead, error = mean_gain(scale * (best.errors - rival.errors[: number + 1][-1]), unit)
+            ahead, error = mean_gain(scale * (best.errors - rival.errors[min(number, len(rival.errors) - 1)]), unit)
             if ahead > _BEHIND * error:
                 break
     return MetricComparison(chosen, factors, errors, tuple(trials), folds, best, taken, belongs, data, targets, weights)
