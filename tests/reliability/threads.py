@@ -111,7 +111,7 @@ def _code(budget, scratch, rng, faults):
         shutil.copytree(full, folder)
         done = rng.permutation(len(files))[:each]
         for path in (folder / files[k] for k in done):
-            path.write_bytes(damaged_bytes(path.read_bytes(), rng))
+            path.write_bytes(_damaged(path.read_bytes(), rng))
         torn += len(done)
         found = _work(names, scratch, NUMBA_CACHE_DIR=str(folder))["alone"]
         faults += _differing(f"damaged files of code {[str(files[k]) for k in done]}", first, found)
@@ -130,6 +130,16 @@ def _code(budget, scratch, rng, faults):
                 faults.append("the folder that may not be written to was written to")
         ways.append("a full and an empty one that may not be written to")
     return ", ".join(ways)
+
+
+def _damaged(good, rng):
+    """Return the bytes damaged, or none, or with zeros or drawn ones in a stretch of any length."""
+    kind, start = rng.integers(6), int(rng.integers(len(good)))
+    stop = int(rng.integers(start, len(good))) + 1
+    if kind < 3:
+        return damaged_bytes(good, rng)
+    filled = bytes(stop - start) if kind == 3 else rng.bytes(stop - start)
+    return b"" if kind == 5 else good[:start] + filled + good[stop:]
 
 
 # ---- nested pools

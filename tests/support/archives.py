@@ -11,7 +11,7 @@ _ODD = (
     *("", "x", "l2", "auto", "\ud800", "é" * 40, [], [[]], [0], {}, {"a": 1}, ["a", "b", "c"]),
 )
 _TYPES = ("<f8", "<f4", "<i8", "|b1", ">f8", "<i4", "|u1")
-_NUMBERS = (0, -1, 1, 127, 1e9, 1e308, -1e308, 1e-320, 0.5)
+_NUMBERS = (0, -1, 1, 127, 1e9, 1e308, -1e308, 1e-320, 0.5, np.nan, np.inf, -np.inf)
 _HEADS = [
     *b"<f8 >f8 <f4 <f2 <c16 |O <U9 <U0 |S0 |V8 <M8[s] |b1 True False True False (8,) () (( '".split(),
     *(b"(-1, 3)", b"(0, 3)", b"(8, 0)", b"(99999999999, 3)", b"(4, 6)", b"(8, 3, 1)", b"(%d,)" % 10**30),
@@ -24,12 +24,12 @@ def members_of(data):
         return {info.filename: archive.read(info) for info in archive.infolist()}
 
 
-def archive_of(members):
-    """Return the bytes of an archive of these members, uncompressed."""
+def archive_of(members, how=zipfile.ZIP_STORED):
+    """Return the bytes of an archive of these members."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name, data in members.items():
-            archive.writestr(zipfile.ZipInfo(name), data)
+            archive.writestr(zipfile.ZipInfo(name), data, how)
     return out.getvalue()
 
 

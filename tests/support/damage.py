@@ -14,7 +14,10 @@ from clifford_rand_nn.features.cache import FeatureCache, content_hash
 from support import golden
 from support.archives import archive_of, crossed, header, members_of, with_head, with_json
 
-_KINDS = ("gated", "gated_regressor", "relu", "lasso", "lasso_rows", "infinite", "infinite_learned")
+_KINDS = (
+    *("gated", "gated_regressor", "relu", "lasso", "lasso_rows"),
+    *("infinite", "infinite_regressor", "infinite_learned"),
+)
 
 
 def damaged_bytes(good: bytes, rng: np.random.Generator) -> bytes:
@@ -50,6 +53,11 @@ def damaged_directory(good: bytes, rng: np.random.Generator) -> bytes:
 
 def damaged_members(good: bytes, rng: np.random.Generator) -> bytes:
     """Return an archive, whose checksums are right, with headers, values, JSON or the members themselves changed."""
+    made = _with_damage(good, rng)
+    return archive_of(members_of(made), zipfile.ZIP_DEFLATED) if rng.random() < 0.1 else made
+
+
+def _with_damage(good, rng):
     members = members_of(good)
     if rng.random() < 0.3:
         return crossed(good, [members], rng)
@@ -102,7 +110,8 @@ def model_files(folder: Path) -> list[Good]:
     X, path, files = golden.made()[0], folder / "m.npz", []
     makers = {name: golden.models()[name] for name in _KINDS}
     gates = sample_gates(X, 4, random_state=0)
-    makers["given"] = lambda: GatedReLURegressor(gates=gates, tol=1e-2, beta=1e-3, bias=True).fit(X, X)
+    given = GatedReLURegressor(gates=gates, tol=1e-2, beta=1e-3, bias=True)
+    makers["given"] = lambda: given.fit(X, X, sample_weight=np.linspace(0.5, 2, len(X)))
     for name, make in makers.items():
         save_model(make(), path)
         back, rows = load_model(path), golden.new_rows(name)

@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+import pytest
 
 import clifford_rand as cr
 from support.blades import signatures
@@ -19,6 +20,13 @@ def algebras(largest=5, *, degenerate=True, diagonal=True):
         if degenerate:
             found.append(cr.Algebra(metric=gram[:, :-1] @ gram[:, :-1].T))
     return [*found, cr.Algebra.cga(2, null_basis=True)]
+
+
+def every_signature(*, degenerate=True):
+    """Cases of `algebras`, and slow ones of the signatures that it leaves out."""
+    some = algebras(degenerate=degenerate)
+    rest = {cr.Algebra(*one) for one in signatures(5) if degenerate or not one[2]} - set(some)
+    return [*some, *(pytest.param(alg, marks=pytest.mark.slow) for alg in sorted(rest, key=repr))]
 
 
 def not_diagonal(rng):

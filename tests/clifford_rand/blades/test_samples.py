@@ -149,6 +149,19 @@ def test_no_component_is_rounding(size, n, k, d):
             np.testing.assert_allclose(pca.variances, (pca.scores**2).mean(axis=0), rtol=1e-12)
 
 
+@pytest.mark.parametrize("size", [1e-6, 0.4])
+def test_a_geodesic_has_one_component(size):
+    rng = np.random.default_rng(2)
+    base = cr.Blade(rng.standard_normal((3, 30)))
+    tangent = base.rejection_of(rng.standard_normal((3, 30)))
+    tangent *= size / np.linalg.norm(tangent)
+    turns = np.array([-2.0, -1, 0, 1, 2])
+    pca = cr.subspace_pca(base.exp(turns[:, None, None] * tangent), 2)
+    assert base.is_parallel(pca.mean, rtol=1e-12)
+    np.testing.assert_allclose(np.abs(pca.scores[:, 0]), size * np.abs(turns), rtol=1e-7, atol=1e-15)
+    assert pca.variances[1] < 1e-13 * pca.variances[0] + 1e-28
+
+
 def test_refusals():
     A = spread(4, 2, 5, 1.0)
     refused("of one grade", cr.subspace_distances, [A[0], cr.Blade(np.eye(3, 5))])

@@ -8,21 +8,20 @@ import pytest
 import sympy
 
 import clifford_rand as cr
-from support.metrics import algebras
+from support.metrics import every_signature
 from support.refusals import refused
 
 R3 = cr.Algebra(3)
 NULL = r"'A' parameter of normalized must be of non-zero norm\. Got \|⟨A ~A⟩_0\| = "
 
 
-def test_norm_squared_is_the_scalar_part_of_a_times_its_reverse():
-    rng = np.random.default_rng(0)
-    for alg in algebras():
-        A = alg.random_multivector(rng=rng, shape=(3,))
-        product = (A * ~A).grade(0).coefficients[..., 0]
-        np.testing.assert_allclose(A.norm_squared(), product, rtol=1e-10, atol=1e-10)
-        np.testing.assert_allclose(A.norm(), np.sqrt(np.abs(product)), rtol=1e-6, atol=1e-6)
-        assert [float(one.norm()) for one in A] == pytest.approx(A.norm().tolist(), rel=1e-13)
+@pytest.mark.parametrize("alg", every_signature(), ids=repr)
+def test_norm_squared_is_the_scalar_part_of_a_times_its_reverse(alg):
+    A = alg.random_multivector(rng=0, shape=(3,))
+    product = (A * ~A).grade(0).coefficients[..., 0]
+    np.testing.assert_allclose(A.norm_squared(), product, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(A.norm(), np.sqrt(np.abs(product)), rtol=1e-6, atol=1e-6)
+    assert [float(one.norm()) for one in A] == pytest.approx(A.norm().tolist(), rel=1e-13)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-150, 1e-7, 1.0, 1e150, 1e200])

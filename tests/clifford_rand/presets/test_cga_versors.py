@@ -85,6 +85,14 @@ def test_what_takes_the_origin_to_infinity_is_inverted(n, null):
     close(far.translation, np.full(n, 1e5))
 
 
+def test_single_precision():
+    b = np.ones(3, dtype=np.float32)
+    parts = cga.decompose(cga.translator(CGA[3, True], 2 * b) * cga.transversion(CGA[3, True], b))
+    assert parts.translation.dtype == parts.rotor.dtype == np.float32
+    close(parts.translation, np.full(3, 2.0), 1e-5)
+    close(parts.transversion, np.ones(3), 1e-5)
+
+
 @pytest.mark.parametrize("null", [False, True])
 def test_exact_shifts_and_inversions_of_exact_numbers(null):
     alg = CGA[3, null]

@@ -48,7 +48,7 @@ CONFORMAL = [
     (lambda a: cga.split_point_pair(cga.up(a, [1, 2, 3]) ^ cga.infinity(a)), "a pair of two finite points"),
     (
         lambda a: cga.split_point_pair(cga.meet(cga.line(a, [9, 0, 0], [9, 0, 1]), cga.sphere(a, [0, 0, 0], 1))),
-        "a real",
+        "must be a real pair",
     ),
     (lambda a: cga.rotor(a, cga.origin(a) ^ cga.infinity(a), 1.0), "of rotor must be a bivector that turns"),
     (lambda a: cga.rotor(a, a.e1 ^ cga.infinity(a), 1.0), "'axis' parameter of rotor must be a bivector that turns"),

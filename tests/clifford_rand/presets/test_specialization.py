@@ -56,6 +56,22 @@ def test_paths_are_the_functions(shape, bench, monkeypatch):
     assert untraced == set()
 
 
+@pytest.mark.parametrize("shape", [(), (8,)], ids=["one", "batch"])
+@pytest.mark.parametrize("model", ["pga", "cga"])
+def test_lines_that_are_not_in_the_table(model, shape, monkeypatch):
+    """Those of projective space along a direction, and conformal ones through two points."""
+    monkeypatch.setattr(specialization, "COMPILED_FROM", 8)
+    line = LINES[pga.line if model == "pga" else cga.line].specialization
+    line._kinds.clear()
+    line._equal.clear()
+    for _ in range(3):
+        x, y = RNG.standard_normal((2, *shape, 3))
+        args = (SPACE, x, None, y) if model == "pga" else (CONFORMAL, x, y, None)
+        found = pga.line(SPACE, x, direction=y) if model == "pga" else cga.line(CONFORMAL, x, y)
+        assert same_results(found, line.function(*args))
+    assert any(kind.paths for kind in line._kinds.values())
+
+
 def test_the_table_omits_no_function(bench):
     for name, model in bench.MODELS.items():
         assert set(bench.calls((), name)) == bench.public(model)

@@ -200,11 +200,11 @@ def test_inverse_kinematics_reaches_within_limits():
     assert arm.inverse_kinematics(target[0], wanted[0])[2:] == (0, True)  # no iteration
 
 
-@pytest.mark.parametrize("rank", [2, 4])
-def test_steps_solve_the_damped_normal_equations_and_singular_directions_get_none(rank):
+@pytest.mark.parametrize(("rank", "n"), [(2, 4), (4, 4), (6, 7)])
+def test_steps_solve_the_damped_normal_equations_and_singular_directions_get_none(rank, n):
     """With no damping it is the step of least norm, as NumPy finds it, also where rounding alone makes J regular."""
     rng = np.random.default_rng(4)
-    J, V = rng.standard_normal((6, rank)) @ rng.standard_normal((rank, 4)), rng.standard_normal(6)
+    J, V = rng.standard_normal((6, rank)) @ rng.standard_normal((rank, n)), rng.standard_normal(6)
     steps = damped_least_squares(np.stack([J] * 4), V, np.array([0.0, 1e-15, 0.3, 1e300]))
     np.testing.assert_allclose(steps[:2], [np.linalg.lstsq(J, V, rcond=1e-12)[0]] * 2, rtol=1e-9)
     assert np.abs(J.T @ (J @ steps[2] - V) + 0.3**2 * steps[2]).max() <= 1e-12

@@ -116,6 +116,14 @@ def test_data_by_reference(classes, tmp_path):
         check(proof, tmp_path)
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_targets_of_another_number_of_outputs_are_refused(exact):
+    X, y = data()
+    certificate = MODELS["lasso-l1-free"].fit(X, y).certificate_
+    with pytest.raises(ValueError, match="of 1 outputs, as in training"):
+        certificate.verify(X, np.column_stack([y, y]), exact=exact)
+
+
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_both_sides_of_a_hyperplane_are_verified(sign):
     x = sign * np.linspace(-1, 1, 9)[:, None]

@@ -102,6 +102,17 @@ def test_numbers_without_an_option(folder, monkeypatch):
 
 
 @pytest.mark.slow
+def test_weights_count(folder):
+    rows = TABLE[:60].assign(times=np.arange(60) % 3 + 1)
+    rows[[*FEATURES, "times", "kind"]].to_csv("weighted.csv", index=False)
+    facts = facts_of("weighted.csv", "--sample-weight", "times", "--out", "m.npz", "--no-compare")
+    assert (facts["n_rows"], facts["weights"], facts["n_features"]) == (60, [1, 3], 3)
+    plain = ConvexNetworkClassifier().fit(rows[FEATURES], rows.kind, sample_weight=rows.times)
+    found = load_model("m.npz").predict_proba(TABLE[FEATURES])
+    np.testing.assert_array_equal(found, plain.predict_proba(TABLE[FEATURES]))
+
+
+@pytest.mark.slow
 def test_rows_of_a_group_are_left_out_together(folder):
     """Rows of a group share their label: known groups are easy, new ones are chance."""
     local = np.random.default_rng(0)

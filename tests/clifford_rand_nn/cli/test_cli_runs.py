@@ -122,6 +122,13 @@ def test_solvers_agree_and_the_report_names_them(folder):
     assert max(found.values()) <= min(found.values()) * (1 + 3e-6)
 
 
+def test_other_models_have_their_solvers(folder):
+    options = ("--model lasso --subsample 200 --beta 0.02 --no-compare --solver",)
+    working_set, interior = (fit(*options, solver)[0] for solver in ("working_set", "interior_point"))
+    assert working_set["solver"] != interior["solver"]
+    assert working_set["proof"]["objective"] == pytest.approx(interior["proof"]["objective"], rel=3e-6)
+
+
 def test_time_that_runs_out_is_a_warning_that_names_the_option(folder):
     facts, stderr = fit("--max-time", "1e-9", "--solver", "fista", "--out", "m.npz", *QUICK)
     assert re.fullmatch(

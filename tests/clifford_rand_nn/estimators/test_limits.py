@@ -134,6 +134,10 @@ def test_a_solver_of_cvxpy_without_a_limit_refuses_it():
         CvxpyReference(max_memory=1e9)
 
 
+def test_statuses_that_end_all():
+    assert {status for status in Status if status.ends_all} == {"interrupted", "max_time", "max_memory"}
+
+
 # ------------------------------------------------------------------------------------------------------ paths
 
 

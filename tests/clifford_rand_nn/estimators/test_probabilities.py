@@ -1,5 +1,7 @@
 """Probabilities of classifiers with every loss: calibrated on held-out rows, and the same in every form of a model."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.special import expit, softmax
@@ -66,6 +68,18 @@ def test_the_choice_of_beta_leaves_the_held_out_outputs(monkeypatch):
         first = model.predict_proba(X)
         np.testing.assert_array_equal(model.predict_proba(X), first)
         assert len(fits) - before == more
+
+
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind == "relu")) for kind in KINDS])
+def test_copies_of_a_model_have_its_probabilities(kind, tmp_path):
+    model = clone(KINDS[kind]).set_params(loss="squared", beta=1e-2, tol=0.1).fit(X[:40], THREE[:40])
+    nn.save_model(model, tmp_path / "model.npz")
+    module: dict = {}
+    exec(model.to_source(), module)
+    wanted = model.predict_proba(X)
+    np.testing.assert_array_equal(nn.load_model(tmp_path / "model.npz").predict_proba(X), wanted)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), wanted)
+    np.testing.assert_allclose(module["predict_proba"](X), wanted, rtol=1e-9)
 
 
 @pytest.mark.parametrize("beta", ["auto", 1e-2])

@@ -266,6 +266,7 @@ def test_betas_of_1e_minus_150_are_compared():
 
 
 def test_integers_of_numpy_are_counted_with_as_integers_of_python():
+    assert len(GATES.take([])) == 0
     few = nn.sample_gates(X, np.uint8(200), random_state=0)  # 200 · (24 · 2 + 12) is beyond uint8
     assert np.array_equal(few.directions, nn.sample_gates(X, 200, random_state=0).directions)
 

@@ -35,6 +35,7 @@ LABELS = {
     "floats": SIDE * 2.0 - 1,
 }
 ADDED = ("network_rows", "left_out", "loo_probabilities", "history")  # arrays that older files lack
+FEW = {"beta": 0.1, "n_neurons": 5}
 GATED = {"beta": 1e-2, "random_state": 0, "tol": 1e-3}
 TARGETS = {"(n,)": np.abs(X[:, 0]), "(n, 1)": np.abs(X[:, :1]), "(n, 2)": np.abs(X[:, :2])}
 SMALL, LARGE = pd.DataFrame(1e-150 * X, columns=["p", "q", "r"]), 1e120 * X[:, 0] ** 2
@@ -42,7 +43,10 @@ SMALL, LARGE = pd.DataFrame(1e-150 * X, columns=["p", "q", "r"]), 1e120 * X[:, 0
 MORE = {
     "beta and loss from the data": (nn.GatedReLUClassifier(n_gates=6, random_state=0), X, SIDE > 0, {}),
     "drawn columns": (nn.CrossProductLassoClassifier(subsample=40, random_state=0), X, SIDE > 0, {}),
-    "transformed": (nn.ConvexNetworkRegressor(max_metric_iter=0, target_transform="log"), X, np.exp(X[:, 0]), {}),
+    **{name: (nn.ConvexNetworkRegressor(max_metric_iter=0, target_transform=name), X, np.exp(X[:, 0]), {})
+       for name in ("log", "log1p", "sqrt")},
+    "row-spanned, a number": (nn.ConvexNetworkRegressor(gates="row_spanned", **FEW), X, X[:, 0] ** 2, {}),
+    "optimized, classes": (nn.ConvexNetworkClassifier(gates="optimized", **FEW), X, LABELS["text"], {}),
     "later rows": (nn.ConvexNetworkRegressor(max_metric_iter=0), X, X[:, 0] ** 2, {"order": np.arange(60)}),
     "gated, weights": (nn.GatedReLURegressor(5, **GATED), X, X[:, 0] ** 2, {"sample_weight": WEIGHTS}),
     "units": (nn.ConvexNetworkRegressor(max_metric_iter=0), SMALL, LARGE, {}),
@@ -86,6 +90,10 @@ def comes_back(path, model, rows=NEW):
     if is_network:
         for mine, other in zip(*(one.spanning_rows_ or [] for one in (back, model)), strict=True):
             np.testing.assert_array_equal(mine, other)
+        for name in ("W1", "b1", "w2", "b2"):  # of few neurons
+            np.testing.assert_array_equal(getattr(back.network_, name, None), getattr(model.network_, name, None))
+        logs = [getattr(getattr(one, "calibration_", None), "log_loss", None) for one in (back, model)]
+        assert logs[0] == logs[1]
         for name in ("objective", "duality_gap", "status", "history", "reason", "message"):
             assert getattr(back.result_, name) == getattr(model.result_, name)
     if not isinstance(model, nn.BetaCV):

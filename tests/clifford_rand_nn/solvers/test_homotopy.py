@@ -259,6 +259,7 @@ def test_nothing_to_explain_or_nothing_to_explain_it_with(K, y):
 def test_callback_limits_and_honesty():
     rng = np.random.default_rng(1)
     K, y, rows = rng.standard_normal((20, 60)), rng.standard_normal((20, 1)), []
+    K.setflags(write=False)
     path = follow(K, y, callback=rows.append)
     assert [(row.beta, row.n_active) for row in rows] == list(zip(path.betas, path.n_active, strict=True))
     short = follow(K, y, max_iter=5)
