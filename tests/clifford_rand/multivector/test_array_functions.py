@@ -44,12 +44,14 @@ np.split(A, 2, axis=2); np.array_split(V, 3); np.hsplit(A, [1]); np.stack([A, B]
 np.concatenate((A, B, A), axis=-1); np.hstack([A, B]); np.vstack([V, V]); np.column_stack([V, V]); np.dstack([V, V])
 np.block([[A, B], [B, A]]); np.where(MASK, A, B); np.where(MASK[:, :1], V, A); np.select([MASK, ~MASK], [A, B], V)
 np.choose(MASK.astype(int), [A, V]); np.atleast_2d(V); np.copy(A); np.diff(A, axis=1); 1 / V; np.conjugate(A)
-np.negative(A) - V; np.add(A, B); np.multiply(A, B); np.multiply(MASK, A); np.subtract(1.0, A); np.invert(A)
-np.bitwise_xor(A, B); np.power(A, 2)
+np.negative(A) - V; np.add(A, B); np.multiply(MASK, A); np.subtract(1.0, A); np.invert(A)
 """
-COMPUTED = "np.sum(A, axis=(0, 2)); np.add.reduce(A, axis=1); np.prod(A, axis=1); np.square(A)"  # sums in another order
+COMPUTED = """
+np.sum(A, axis=(0, 2)); np.add.reduce(A, axis=1); np.prod(A, axis=1); np.square(A); np.multiply(A, B)
+np.bitwise_xor(A, B); np.power(A, 2)
+"""  # sums in another order
 CASES = [(text.strip(), 0.0) for line in MOVED.split("\n") for text in line.split(";") if text]
-CASES += [(text.strip(), 1e-12) for text in COMPUTED.split(";")]
+CASES += [(text.strip(), 1e-12) for line in COMPUTED.split("\n") for text in line.split(";") if text]
 
 
 @pytest.mark.parametrize(("text", "rtol"), CASES)

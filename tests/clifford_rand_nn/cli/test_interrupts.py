@@ -26,6 +26,7 @@ from clifford_rand_nn.estimators import sharded as gated_shards
 from clifford_rand_nn.estimators import sparse_network
 from clifford_rand_nn.estimators.folds import PipelinePrefix
 from clifford_rand_nn.estimators.unique_rows import UniqueRows
+from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.kernel_newton import KernelNewton
@@ -37,7 +38,7 @@ from support.limited import GATED, OURS, PATHS, RIDGE, SIGNS, SOLVERS, K, X, Y, 
 _FEW = {"beta": 1e-2, "tol": 1e-3, "max_iter": 4, "random_state": 0}
 WORK = {name: partial(SOLVERS[name][1], tol=1e-9, max_iter=3) for name in OURS}
 WORK |= {f"path, {name}": PATHS[name] for name in ("gated", "ridge", "lasso, exact")}
-WORK["homotopy"] = lambda: homotopy(K, Y, beta_min=1e-2)
+WORK["homotopy"] = lambda: homotopy(LassoProblem(K, Y, 1.0), 1e-2)
 WORK["estimator, logistic"] = lambda: GatedReLUClassifier(30, loss="logistic", **_FEW).fit(X, SIGNS)
 WORK["estimator, ridge"] = lambda: GatedReLURegressor(30, penalty="ridge", **_FEW).fit(X, Y)
 WORK["estimator, infinite"] = lambda: GatedReLURegressor(gates="infinite", penalty="ridge", **_FEW).fit(X, Y)

@@ -89,7 +89,7 @@ def test_a_subclass_may_replace_q():
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("centered", [False, True])
 def test_coordinates_span_the_rows(centered, scale, monkeypatch):
-    monkeypatch.setattr(coordinates_module, "_TILE", 7)
+    monkeypatch.setattr(coordinates_module, "TILE", 7)
     low_rank = RNG(0).standard_normal((30, 3)) @ RNG(1).standard_normal((3, 8)) + 5
     for X in (low_rank, low_rank[:6], RNG(2).integers(-2, 3, (25, 4)).astype(float), RNG(3).standard_normal((9, 1))):
         rows = scale * (X - X.mean(axis=0) if centered else X)
