@@ -166,10 +166,20 @@ def write_ga_file(
     support: Any = None,
     compression_opts: int = 1,
 ) -> None:
-    """Write coefficients (n, 2^d) with the metric (d, d) and the names of the basis vectors to an HDF5 file.
+    """Write coefficients (n, 2^d) with the metric and the names of the basis vectors to an HDF5 file.
 
-    By gzip of a level ``compression_opts``, with ``transpose`` components first; with ``sparse`` only some coefficients
-    are stored, at the places ``support``.
+    Parameters
+    ----------
+    file_name : str
+    mv_array : array_like
+    metric : array_like of shape (d, d)
+    basis_names : sequence of str
+    compression, compression_opts : bool, int
+        Whether, and how much, gzip is used.
+    transpose : bool
+        Store components first.
+    sparse : bool
+        Only some coefficients are stored, at the places ``support``.
     """
     h5py = require("h5py", extra="ga", purpose="a .ga file")
     values = _stored(mv_array, transpose, sparse, support, "write_ga_file")

@@ -189,15 +189,36 @@ class Layout:
         return [self._blade(1 << i) for i in range(self.dims)]
 
     @property
+    def basis_names(self) -> list[str]:
+        """The names of the basis vectors."""
+        return [self.name_of_mask(1 << i) for i in range(self.dims)]
+
+    @property
     def basis_vectors(self) -> dict[str, MultiVector]:
         """The basis vectors by name."""
-        return {self.name_of_mask(1 << i): vector for i, vector in enumerate(self.basis_vectors_lst)}
+        return dict(zip(self.basis_names, self.basis_vectors_lst, strict=True))
 
-    basis_names = property(lambda self: list(self.basis_vectors), doc="The names of the basis vectors.")
-    scalar = property(lambda self: self._blade(0), doc="The scalar 1.")
-    I = pseudoScalar = property(lambda self: self._blade(self.gaDims - 1), doc="The pseudoscalar.")  # noqa: E741, N815
-    gradeList = property(lambda self: self.order.grades.tolist(), doc="The grade of each coefficient.")  # noqa: N815
-    bladeTupList = property(lambda self: self.ids.order_as_tuples(self.order), doc="Tuples of ids.")  # noqa: N815
+    @property
+    def scalar(self) -> MultiVector:
+        """The scalar 1."""
+        return self._blade(0)
+
+    @property
+    def pseudoScalar(self) -> MultiVector:
+        """The pseudoscalar, the wedge of all basis vectors."""
+        return self._blade(self.gaDims - 1)
+
+    I = pseudoScalar  # noqa: E741  # clifford has both names
+
+    @property
+    def gradeList(self) -> list[int]:
+        """The grade of each coefficient."""
+        return [int(k) for k in self.order.grades]
+
+    @property
+    def bladeTupList(self) -> list[tuple[Any, ...]]:
+        """The blades as tuples of ids."""
+        return self.ids.order_as_tuples(self.order)
 
     @property
     def firstIdx(self) -> int:
@@ -212,8 +233,15 @@ class Layout:
         grade = check_integer(grade, "grade", "grade_mask", low=0, high=self.dims)
         return np.asarray(self.order.grades == grade)
 
-    rotor_mask = property(lambda self: self.order.grades % 2 == 0, doc="Where even grades are: (2^d,) of bool.")
-    metric = property(lambda self: self.algebra.metric.astype(np.float64), doc="The inner products of basis vectors.")
+    @property
+    def rotor_mask(self) -> NDArray[np.bool_]:
+        """The mask of the coefficients of even grades: (2^d,) of bool."""
+        return np.asarray(self.order.grades % 2 == 0)
+
+    @property
+    def metric(self) -> NDArray[np.float64]:
+        """The inner products of the basis vectors (d, d)."""
+        return self.algebra.metric.astype(np.float64)
 
     # ---- multivectors
 

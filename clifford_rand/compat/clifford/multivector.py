@@ -43,9 +43,18 @@ def _binary(operation: Any, reflected: bool = False) -> Any:
 class MultiVector(Multivector):
     """A multivector of a `Layout`, with clifford's names beside those of `clifford_rand.Multivector`.
 
-    ``value`` has coefficients (..., 2^d) in the order of the layout, by default zeros of a dtype; or ``string`` is a
-    text that `Layout.parse_multivector` reads.
+    Parameters
+    ----------
+    layout : Layout
+    value : array_like of shape (..., 2^d), optional
+        Coefficients in the order of the layout; zeros by default.
+    string : str, optional
+        A text instead, as `Layout.parse_multivector` reads it.
+    dtype : default float64
+        Of the zeros.
 
+    Notes
+    -----
     ``|`` is Hestenes' product (zero for scalars), ``B.project(A)`` puts A on B, ``A.dual()`` is the right complement
     where the metric has no inverse, and ``==`` allows `EPS` times the larger of 1 and the largest coefficient. A
     multivector is a value: ``A.replace({"e1": 3.0})`` makes another, and ``A.value`` is read-only.

@@ -77,9 +77,21 @@ def randomMV(
     normed: bool = False,
     rng: np.random.Generator | int | None = None,
 ) -> Any:
-    """Return a multivector with uniform coefficients from min to max, or a list of n > 1.
+    """Return a multivector with uniform coefficients, or a list of n > 1.
 
-    All grades by default; ``uniform(low, high, shape)`` is NumPy's by default. ``normed`` divides by the norm.
+    Parameters
+    ----------
+    layout : Layout
+    min, max : float
+        The limits of the coefficients.
+    grades : int or iterable of int, optional
+        The grades that are not zero; all by default.
+    uniform : callable, optional
+        ``uniform(low, high, shape)``, NumPy's by default.
+    n : int, default=1
+    normed : bool, default=False
+        Divide by the norm.
+    rng : Generator, int or None
 
     Examples
     --------
@@ -208,7 +220,10 @@ class Frame(MVArray):
             raise TypeError("A frame is made of vectors.")
         return super().__new__(cls, input_array)
 
-    En = property(MVArray.op, doc="The wedge of all vectors.")
+    @property
+    def En(self) -> MultiVector:
+        """The wedge of all vectors."""
+        return self.op()
 
     @property
     def inv(self) -> "Frame":

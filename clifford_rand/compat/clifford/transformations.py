@@ -14,7 +14,13 @@ from clifford_rand.compat.clifford.multivector import MultiVector
 
 
 class LinearMatrix:
-    """The linear map A ↦ M A of coefficients, M (2^D, 2^S), from a layout of S dimensions to one of D, or to itself.
+    """The linear map A ↦ M A of coefficients.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (2^D, 2^S)
+    layout_src, layout_dst : Layout
+        Of S and D dimensions; ``layout_dst`` is ``layout_src`` by default.
 
     Examples
     --------
@@ -74,7 +80,11 @@ class LinearMatrix:
 class OutermorphismMatrix(LinearMatrix):
     """The outermorphism of a linear map F of vectors: F(a ∧ b) = F(a) ∧ F(b), and 1 goes to 1.
 
-    The columns of ``matrix`` (D, S) are the images of the basis vectors.
+    Parameters
+    ----------
+    matrix : ndarray of shape (D, S)
+        Its columns are the images of the basis vectors.
+    layout_src, layout_dst : Layout
 
     Examples
     --------
@@ -97,9 +107,13 @@ class OutermorphismMatrix(LinearMatrix):
 def between_basis_vectors(
     layout_src: Layout, layout_dst: Layout, mapping: Mapping[Any, Any] | None = None
 ) -> OutermorphismMatrix:
-    """Return the outermorphism that takes basis vectors to basis vectors, and others to 0.
+    """Return the outermorphism that takes basis vectors to basis vectors, by their ids.
 
-    ``mapping`` has ids there for ids here; by default those that both have.
+    Parameters
+    ----------
+    layout_src, layout_dst : Layout
+    mapping : dict, optional
+        Ids there for ids here; by default those that both have. Other vectors go to 0.
     """
     source, target = list(layout_src.ids.values), list(layout_dst.ids.values)
     pairs = {id: id for id in source if id in target} if mapping is None else mapping
@@ -114,7 +128,13 @@ def between_basis_vectors(
 
 
 class BladeMap:
-    """The linear map that takes blades of one algebra to those of another, and back, and 1 to 1 by default.
+    """The linear map that takes blades of one algebra to those of another, and back.
+
+    Parameters
+    ----------
+    blades_map : list of (blade, blade)
+    map_scalars : bool, default=True
+        Take 1 to 1.
 
     Examples
     --------
@@ -130,10 +150,25 @@ class BladeMap:
         scalars = [(source.layout.scalar, image.layout.scalar)] if map_scalars else []
         self.blades_map = [*scalars, *blades_map]
 
-    b1 = property(lambda self: [a for a, _ in self.blades_map], doc="The blades of the first algebra.")
-    b2 = property(lambda self: [b for _, b in self.blades_map], doc="The blades of the second algebra.")
-    layout1 = property(lambda self: self.b1[0].layout, doc="The first algebra.")
-    layout2 = property(lambda self: self.b2[0].layout, doc="The second algebra.")
+    @property
+    def b1(self) -> list[MultiVector]:
+        """The blades of the first algebra."""
+        return [a for a, _ in self.blades_map]
+
+    @property
+    def b2(self) -> list[MultiVector]:
+        """The blades of the second algebra."""
+        return [b for _, b in self.blades_map]
+
+    @property
+    def layout1(self) -> Layout:
+        """The first algebra."""
+        return self.b1[0].layout
+
+    @property
+    def layout2(self) -> Layout:
+        """The second algebra."""
+        return self.b2[0].layout
 
     def __call__(self, A: MultiVector) -> Any:
         """Return the image of A, in whichever direction; blades that are not named go to 0."""

@@ -56,12 +56,27 @@ def _metric(names: Sequence[str], g: Any) -> Any:
 class Ga:
     """An algebra with symbolic coefficients, as ``galgebra`` has it.
 
-    ``bases`` is ``"e*x|y|z"`` for e_x, e_y, e_z; ``"a b c"``; or ``"e"`` with coordinates. ``g`` has the squares, a
-    matrix, or text with rows apart by commas, ``#`` being a symbol; by default all are, ``(a.b)``. ``coords`` are what
-    multivector functions (``f=True``) depend on, and `grad` differentiates by; ``X`` is their point in a Euclidean
-    space: the metric follows. With ``norm`` basis vectors have length 1.
+    Parameters
+    ----------
+    bases : str
+        ``"e*x|y|z"`` for e_x, e_y, e_z; ``"a b c"``; or ``"e"`` with coordinates.
+    g : optional
+        The squares, a matrix, or text with rows apart by commas, ``#`` being a symbol; by default all are, ``(a.b)``.
+    coords : sequence of symbols, optional
+        What multivector functions (``f=True``) depend on, and `grad` differentiates by.
+    X : sequence of expressions, optional
+        The point of the coordinates in a Euclidean space: the metric follows.
+    norm : bool, default=False
+        Basis vectors of length 1.
 
-    `own` is the algebra of this library, `basis` has non-commutative symbols of the basis vectors.
+    Attributes
+    ----------
+    own : Algebra
+        The algebra of this library.
+    basis : list of Symbol
+        Non-commutative symbols of the basis vectors.
+    g : Matrix
+        Their inner products.
 
     Examples
     --------
@@ -185,11 +200,15 @@ class Ga:
             raise fail("coords", "Ga", f"given, and the metric not degenerate, for {what}", self.coords)
         return self.chart
 
-    def _derivative(self, leftward: bool) -> Dop:
-        return operator_of(self, self.needed_chart("grad").grad, leftward)
+    @property
+    def grad(self) -> Dop:
+        """The vector derivative, which acts on its right."""
+        return operator_of(self, self.needed_chart("grad").grad, leftward=False)
 
-    grad = property(lambda self: self._derivative(False), doc="The vector derivative, which acts on its right.")
-    rgrad = property(lambda self: self._derivative(True), doc="The vector derivative that acts on its left.")
+    @property
+    def rgrad(self) -> Dop:
+        """The vector derivative that acts on its left."""
+        return operator_of(self, self.needed_chart("grad").grad, leftward=True)
 
     def dop(self, *arguments: Any, **options: Any) -> Dop:
         """Return `dop.Dop` of pairs of a multivector and a `Pdop`."""
@@ -197,7 +216,10 @@ class Ga:
 
     sdop, pdop = Sdop, Pdop
 
-    grads = property(lambda self: (self.grad, self.rgrad), doc="`grad` and `rgrad`.")
+    @property
+    def grads(self) -> tuple[Dop, Dop]:
+        """`grad` and `rgrad`."""
+        return self.grad, self.rgrad
 
     def lt(self, source: Any, **options: Any) -> Lt:
         """Return a linear map of vectors: see `lt.Lt`."""

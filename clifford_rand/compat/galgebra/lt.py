@@ -17,9 +17,16 @@ from clifford_rand.compat.galgebra.multivector import Mv, of
 class Lt:
     """A linear map of vectors, extended to all multivectors as an outermorphism.
 
-    Its source are the images of the basis vectors, as vectors or as lists of components; the matrix whose columns they
-    are; a linear function of vectors; a versor V for V x V⁻¹; or a name for a matrix of symbols: any ("g"), symmetric
-    ("s") or skew ("a"), with ``f`` of functions of the coordinates.
+    Parameters
+    ----------
+    source : list of vectors, list of lists, Matrix, function, rotor or str
+        The images of the basis vectors, as vectors or as lists of components; the matrix whose columns they are; a
+        linear function of vectors; a versor V for V x V⁻¹; or a name for a matrix of symbols.
+    ga : Ga
+    mode : {"g", "s", "a"}, default="g"
+        Of symbols: any, a symmetric or a skew matrix.
+    f : bool, default=False
+        Of symbols: functions of the coordinates.
 
     Examples
     --------
@@ -132,9 +139,15 @@ def _symbols(ga: Any, name: str, mode: str, f: bool) -> Any:
 
 
 class Mlt:
-    """A multilinear function of vectors: f(a, b, …) for a function, Σ T_ij… a^i b^j … for a name of its components.
+    """A multilinear function of vectors: f(a, b, …) for a function, Σ T_ij… a^i b^j … for a name.
 
-    Its source may also be an expression in the `slots`. Only a function knows the number of its arguments, ``nargs``.
+    Parameters
+    ----------
+    source : function, str or expression
+        The function; the name of the symbols of its components; or an expression in the `slots`.
+    ga : Ga
+    nargs : int, optional
+        The number of arguments, which a function knows itself.
 
     Examples
     --------

@@ -93,9 +93,10 @@ class Mv:
         """The grades that are not zero; [0] of zero."""
         return sorted({int(mask).bit_count() for mask in self.inner.keys.masks}) if self.inner.keys.size else [0]
 
-    i_grade = property(
-        lambda A: A.grades[0] if len(A.grades) == 1 else None, doc="The grade, None if there are several."
-    )
+    @property
+    def i_grade(self) -> int | None:
+        """The grade, None if there are several."""
+        return self.grades[0] if len(self.grades) == 1 else None
 
     def pure_grade(self) -> int:
         """Return the grade; -1 if there are several."""

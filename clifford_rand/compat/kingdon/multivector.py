@@ -44,10 +44,24 @@ def _filled(algebra: Any, masks: tuple[int, ...], array: NDArray[Any]) -> "Multi
 class MultiVector:
     """A multivector as ``kingdon`` has it, around `inner`, a multivector of this library.
 
-    It has a value for each key: numbers, symbols, texts of expressions, arrays; an array has components first. Keys are
-    masks or names of blades, by default all of the grades. Or it has a ``name`` for symbols, which ``symbolcls`` makes,
-    or values by the names of blades as keywords.
+    Parameters
+    ----------
+    algebra : Algebra
+    values : sequence, mapping or ndarray, optional
+        A value for each key: numbers, symbols, texts of expressions, arrays; an array has components first.
+    keys : sequence of int or str, optional
+        Masks or names of blades; by default all of the grades.
+    name : str, optional
+        Of symbols, one for each key.
+    grades : tuple of int, optional
+        All by default.
+    symbolcls : callable, optional
+        What makes a symbol of a name.
+    **items
+        Values by the names of blades.
 
+    Notes
+    -----
     Operators are kingdon's: ``x >> y`` is x y ~x for x ~x = 1, ``x @ y`` is (x | y) ~y, and a list is taken one by one.
     A multivector is a value: coefficients are not assigned. Equal multivectors have equal coefficients, whether zeros
     are stored or not.
@@ -127,18 +141,26 @@ class MultiVector:
         """Return the pairs of masks and values."""
         return zip(self.keys(), self.values(), strict=True)
 
-    grades = property(lambda self: tuple(sorted({mask.bit_count() for mask in self.keys()})), doc="Those of the keys.")
-    shape = property(lambda self: (self.inner.keys.size, *self.inner.shape), doc="The number of keys, and batch axes.")
-    issymbolic = property(lambda self: bool(self.inner.dtype == object), doc="Whether coefficients are expressions.")
-    orientation = property(
-        lambda self: self.algebra.sign_of(len(self.algebra) - 1), doc="The sign of the pseudoscalar."
-    )
+    @property
+    def grades(self) -> tuple[int, ...]:
+        """The grades of the keys."""
+        return tuple(sorted({mask.bit_count() for mask in self.keys()}))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of keys, and the axes of a batch."""
+        return (self.inner.keys.size, *self.inner.shape)
 
     @property
     def type_number(self) -> int:
         """The number whose bits are the stored blades."""
         masks = set(self.keys())
         return sum(1 << i for i, mask in enumerate(self.algebra.canon2bin.values()) if mask in masks)
+
+    @property
+    def issymbolic(self) -> bool:
+        """Whether coefficients are expressions."""
+        return bool(self.inner.dtype == object)
 
     @property
     def free_symbols(self) -> set[Any]:
@@ -225,6 +247,11 @@ class MultiVector:
         return _filled(self.algebra, tuple(int(mask) for mask in self.inner.keys.masks), coefficients_of(evaluated))
 
     # ---- operations
+
+    @property
+    def orientation(self) -> int:
+        """The sign of the pseudoscalar of the basis."""
+        return self.algebra.sign_of(len(self.algebra) - 1)
 
     add, __radd__ = both("__add__")
     sub, __rsub__ = both("__sub__")
