@@ -80,6 +80,7 @@ class ArrayRobot:
         self._first, self._leading = (8, 6) if tree.is_floating else (0, 0)
         table = tree.joints.T
         self._constants = [(_pruned(row[:32]), float(row[32]), _pruned(row[33:39]), _pruned(row[39:])) for row in table]
+        self._homes = [_pruned(home) for home in tree.homes.T]
         self._parent = tree.parent.tolist()
 
     def _joint(self, i: int, q: Any) -> Numbers:
@@ -97,16 +98,20 @@ class ArrayRobot:
             motors.append(motor_product(motors[before], self._joint(i, q)))
         return motors
 
-    def link_motors(self, q: Any, places: NDArray[Any], homes: NDArray[Any]) -> Any:
-        """Return motors (..., links, 8) from configurations: those of the bodies ``places`` times ``homes``."""
+    def link_motors(self, q: Any, links: Sequence[int]) -> Any:
+        """Return motors (..., links, 8) from configurations."""
         motors, like = self._motors(q), q[..., 0]
-        parts = [motor_product(motors[i], _pruned(home)) for i, home in zip(places, homes.T, strict=True)]
+        parts = [motor_product(motors[int(self._tree.places[k])], self._homes[k]) for k in links]
         return self._xp.stack([_stack(self._xp, part, like) for part in parts], -2)
+
+    def body_motors(self, q: Any) -> Any:
+        """Return motors (..., bodies, 8)."""
+        return self._xp.stack([_stack(self._xp, part, q[..., 0]) for part in self._motors(q)], -2)
 
     def jacobian(self, q: Any, link: int, view: int) -> Any:
         """Return twists (..., 6, velocities), the views those of `loops.jacobians`."""
         motors, like, body = self._motors(q), q[..., 0], int(self._tree.places[link])
-        X = frame_of(motor_product(motors[body], _pruned(self._tree.homes[:, link])))
+        X = frame_of(motor_product(motors[body], self._homes[link]))
         if view != 1:
             X = (1.0, _ZERO, _ZERO, _ZERO, 1.0, _ZERO, _ZERO, _ZERO, 1.0, *(X[9:] if view == 2 else (_ZERO,) * 3))
         columns = [_NO_TWIST] * (len(motors) - 1 + self._leading)
@@ -207,10 +212,14 @@ class Evaluation:
 
     def motors(self, q: Any, link: int | None) -> Any:
         """Return motors (..., 1, 8) of a link, (..., links, 8) of all for None."""
+        if not _by_loops(q):
+            return self._formulas(q).link_motors(q, range(len(self._links)) if link is None else [link])
         return self._motor_rows(q, *((self.tree.places, self.tree.homes) if link is None else self._links[link]))
 
     def body_motors(self, q: Any) -> Any:
         """Return motors (..., bodies, 8)."""
+        if not _by_loops(q):
+            return self._formulas(q).body_motors(q)
         n = len(self.tree.parent)
         return self._motor_rows(q, np.arange(n), np.tile(np.array([ONE]).T, n))
 
@@ -239,9 +248,7 @@ class Evaluation:
         robot = self._by_library.get(xp.__name__)
         return self._by_library.setdefault(xp.__name__, ArrayRobot(self.tree, xp)) if robot is None else robot
 
-    def _motor_rows(self, q: Any, places: NDArray[Any], homes: NDArray[Any]) -> Any:
-        if not _by_loops(q):
-            return self._formulas(q).link_motors(q, places, homes)
+    def _motor_rows(self, q: Any, places: NDArray[Any], homes: NDArray[Any]) -> NDArray[Any]:
         return self._run(_loops().link_motors, (places, homes), [q], (len(places), 8))
 
     def _run(self, loop: Any, constants: tuple[Any, ...], arrays: list[Any], shape: tuple[int, ...]) -> NDArray[Any]:
