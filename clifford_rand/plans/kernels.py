@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from clifford_rand._threads import for_each_slice
 from clifford_rand.compiler.decorator import compiled, has_compiler
-from clifford_rand.plans.cost_model import subset_seconds
 
 TILE = 512  # samples whose components stay in the first-level cache: 4 KiB each
 
@@ -178,6 +177,11 @@ def wedge_blocks(A: NDArray[Any], B: NDArray[Any], first: int, last: int, out: N
                 out[n, _BLOCK * target + c] = total[0, c] + (-odd if _odd(c) else odd)
 
 
+def wedge_seconds(d: int) -> float:
+    """Return the model of one product: 3^(d-4) pairs of blocks, and the matrices of 2^d coefficients."""
+    return 22e-9 * 3.0 ** (d - 4) + 15e-9 * 2.0**d
+
+
 def wedge_products(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     """Return the wedge products of (N, 2^d) and (N, 2^d), d ≥ 4, coefficients in the order of their masks.
 
@@ -190,7 +194,7 @@ def wedge_products(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
     a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
     out = np.empty_like(a)
     n, blocks = len(a), size // _BLOCK
-    least = 1 + int(blocks * _SLICE / subset_seconds(size.bit_length() - 1))
+    least = 1 + int(blocks * _SLICE / wedge_seconds(size.bit_length() - 1))
     if n > 1 or blocks < 2 * least:
         wedge_blocks(a, b, 0, blocks, out)
     else:
