@@ -266,8 +266,10 @@ class Robot:
         q : array_like of shape (..., n), optional
             Where to start; the middle of the limits, or 0, by default.
         link : str, optional
-        length, tol : float
-            The length that counts as much as a radian; the tolerance of the error, in radians and lengths over it.
+        length : float, default=1
+            The length that counts as much as a radian.
+        tol : float, default=1e-10
+            Of the error, in radians and lengths over ``length``.
         max_iter : int, default=100
         n_restarts : int, default=0
             How often the search starts again, from random values within the limits, where the target was not reached.
