@@ -109,7 +109,8 @@ def geometric_derivative(F: Any, x: Any, /, *, rule: str = "gp", side: str = "le
     if not hasattr(F, "coefficients"):
         raise fail("F", "geometric_derivative", "a multivector", F)
     symbols = _coordinates(F.algebra, x)
-    reciprocal = _reciprocal_vectors(F.algebra, symbols, "geometric_derivative")
+    hint = 'For differential forms keep the components in a Euclidean algebra and use rule="wedge" there.'
+    reciprocal = _reciprocal_vectors(F.algebra, symbols, "geometric_derivative", hint)
     D = DifferentialOperator(Variables(F.algebra, symbols), {(i,): vector for i, vector in enumerate(reciprocal)})
     return D.product(rule, F) if side == "left" else D.leftward.product_from_left(_MIRRORED[rule], F)
 
@@ -128,17 +129,14 @@ def _coordinates(algebra: Any, x: Any) -> list[Any]:
     return list(listed)
 
 
-def _reciprocal_vectors(algebra: Algebra, symbols: Sequence[Any], owner: str) -> list[Multivector]:
-    """Return eⁱ with eⁱ·e_j = δ_ij, of a metric that does not depend on the symbols."""
+def _reciprocal_vectors(algebra: Algebra, symbols: Sequence[Any], owner: str, *hint: str) -> list[Multivector]:
+    """Return eⁱ with eⁱ·e_j = δ_ij; an error if the metric is degenerate (with the hint) or depends on the symbols."""
     from clifford_rand.symbolic.coefficients import symbols_in
 
     metric = algebra.form
     varying = [] if metric.is_numeric else [symbol for symbol in symbols_in(metric.gram) if symbol in symbols]
     if varying:
-        hint = "Use Coordinates, with the matrix as metric=."
-        raise fail("metric", owner, "constant", describe(f"entries that depend on {varying}"), hint)
-    hint = "Transpose the matrix, or use the dual space."
-    if owner == "geometric_derivative":
-        hint = 'For differential forms keep the components in a Euclidean algebra and use rule="wedge" there.'
-    rows = inverse_gram(algebra, owner, np.dtype(object), hint)
+        received = describe(f"entries that depend on {varying}")
+        raise fail("metric", owner, "constant", received, "Use Coordinates, with the matrix as metric=.")
+    rows = inverse_gram(algebra, owner, np.dtype(object), *hint)
     return [algebra.vector(row.copy()).sparse() for row in rows]
