@@ -68,7 +68,7 @@ def log(R: MV) -> MV:
     >>> print((-2 * alg("1.0")).log().grade(2))
     -3.14159265*e12
     """
-    return _exact(R, "log") if is_exact(R) else _of_both(R, "log", _versor_logs)
+    return _exact_log(R) if is_exact(R) else _of_both(R, "log", _versor_logs)
 
 
 def sqrt(R: MV) -> MV:
@@ -89,7 +89,7 @@ def sqrt(R: MV) -> MV:
     >>> (Q * Q).isclose(alg.e21), Q.isclose((1 - alg.e12) / 2**0.5)
     (True, True)
     """
-    return _exact(R, "sqrt") if is_exact(R) else _of_both(R, "sqrt", _versor_roots)
+    return _exact_sqrt(R) if is_exact(R) else _of_both(R, "sqrt", _versor_roots)
 
 
 def _of_both(R: MV, name: str, of_versors: Any) -> MV:
@@ -191,22 +191,32 @@ def _merged(R: MV, where: Array, unmasked: MV, masked: MV) -> MV:
 # ---- the logarithm and the square root of σ + B with B² a number, of fractions or symbols
 
 
-def _exact(R: MV, owner: str) -> MV:
-    """Return log n + f B for R = σ + B, B² = s a number and n² = σ² - s, or the root (n + R)/√(2(n + σ))."""
-    from clifford_rand.symbolic.closed_forms import logarithm_of_rotor, root_of_rotor
+def _exact_log(R: MV) -> MV:
+    """Return log n + f B for R = σ + B, B² = s a number and n² = σ² - s; f = atan2(√-s, σ)/√-s and its kin."""
+    from clifford_rand.symbolic.closed_forms import logarithm_of_rotor
 
-    sigma, B, s = scalar_square(R.sparse(), owner)
-    function, rule = logarithm_of_rotor, "with a principal logarithm"
-    if owner == "sqrt":
-        function, rule = root_of_rotor, "zero, or with a principal logarithm"
-    scalar, factor = (np.asarray(x, dtype=object) for x in np.frompyfunc(function, 2, 2)(sigma, s))
-    if owner == "sqrt":  # zero is its own root
-        nothing = _all_zero(sigma[..., None]) & _all_zero(B.coefficients)
-        scalar, factor = (np.where(nothing, 0, x) for x in (scalar, factor))
+    sigma, B, s = scalar_square(R.sparse(), "log")
+    scalar, factor = (np.asarray(x, dtype=object) for x in np.frompyfunc(logarithm_of_rotor, 2, 2)(sigma, s))
+    result = _times_factor(B, factor, "log", "with a principal logarithm")
+    return result if _all_zero(np.ravel(scalar)) else result + scalar
+
+
+def _exact_sqrt(R: MV) -> MV:
+    """Return (n + R)/√(2(n + σ)), whose square is R as R² = 2σR - n²."""
+    from clifford_rand.symbolic.closed_forms import root_of_rotor
+
+    sigma, B, s = scalar_square(R.sparse(), "sqrt")
+    scalar, factor = (np.asarray(x, dtype=object) for x in np.frompyfunc(root_of_rotor, 2, 2)(sigma, s))
+    is_zero = _all_zero(sigma[..., None]) & _all_zero(B.coefficients)  # zero is its own root
+    scalar, factor = (np.where(is_zero, 0, x) for x in (scalar, factor))
+    return _times_factor(B, factor, "sqrt", "zero, or with a principal logarithm") + scalar
+
+
+def _times_factor(B: MV, factor: Array, owner: str, rule: str) -> MV:
+    """Return factor B; a factor of None says that there is no principal logarithm."""
     if any(x is None for x in np.ravel(factor)):
         raise fail("A", owner, rule, describe("minus one, or σ + B with an eigenvalue σ - √(B²) ≤ 0"))
-    result = B.new(B.keys, np.asarray(B.coefficients * factor[..., None], dtype=object))
-    return result if owner == "log" and _all_zero(np.ravel(scalar)) else result + scalar
+    return B.new(B.keys, np.asarray(B.coefficients * factor[..., None], dtype=object))
 
 
 def _all_zero(entries: Any) -> Any:

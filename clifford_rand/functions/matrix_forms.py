@@ -161,9 +161,11 @@ def one_by_matrix(A: MV, limit: float) -> MV | None:
 
 def components_are_lengths(metric: Metric) -> bool:
     """Tell whether a root of a sum of squared components is that in an orthonormal basis, up to null blades."""
-    if metric.is_unit or metric.diagonal is not None or not metric.is_numeric:
-        return metric.is_unit
-    # whether the orthonormal basis is made by an orthogonal matrix, as that of a pair of null vectors
+    return metric.is_numeric and (metric.is_unit or (metric.diagonal is None and _is_orthogonal(metric)))
+
+
+def _is_orthogonal(metric: Metric) -> bool:
+    """Tell whether the orthonormal basis is made by an orthogonal matrix, as that of a pair of null vectors."""
     return bool(np.abs(np.abs(np.linalg.eigvalsh(metric.gram.astype(np.float64))) - 1).max() < 1e-12)
 
 
