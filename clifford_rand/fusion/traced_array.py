@@ -138,17 +138,20 @@ def _rint(x: Any) -> Any:
     return x if x.trace.is_differentiable else x.call("rint")  # type: ignore[attr-defined]
 
 
-def _logical(is_and: bool) -> Callable[..., Any]:
-    def both(a: Any, b: Any) -> Any:
-        if isinstance(a, TracedScalar) and isinstance(b, TracedScalar):
-            return a & b if is_and else a | b
-        number, other = (b, a) if isinstance(a, TracedScalar) else (a, b)
-        return other if bool(number) == is_and else not is_and
-
-    return both
+def _and(a: Any, b: Any) -> Any:
+    if isinstance(a, TracedScalar) and isinstance(b, TracedScalar):
+        return a & b
+    number, other = (b, a) if isinstance(a, TracedScalar) else (a, b)
+    return other if number else False
 
 
-_and, _or = _logical(True), _logical(False)
+def _or(a: Any, b: Any) -> Any:
+    if isinstance(a, TracedScalar) and isinstance(b, TracedScalar):
+        return a | b
+    number, other = (b, a) if isinstance(a, TracedScalar) else (a, b)
+    return True if number else other
+
+
 _LOGICAL = {"logical_and": _and, "logical_or": _or, "bitwise_and": _and, "bitwise_or": _or}
 _ELEMENTS: dict[str, Callable[..., Any]] = {
     "maximum": _largest,
