@@ -91,15 +91,16 @@ def set_printoptions(
     ...     print(R)
     0.7071067811865476 - 0.7071067811865475*e12
     """
-    given: dict[str, Any] = {}
+    changes: dict[str, Any] = {}
     if precision is not None:
-        is_numpy = isinstance(precision, str) and precision == "numpy"
-        given["precision"] = precision if is_numpy else check_integer(precision, "precision", "set_printoptions", low=0)
+        if not (isinstance(precision, str) and precision == "numpy"):
+            precision = check_integer(precision, "precision", "set_printoptions", low=0)
+        changes["precision"] = precision
     if suppress is not None:
-        given["suppress"] = check_bool(suppress, "suppress", "set_printoptions")
+        changes["suppress"] = check_bool(suppress, "suppress", "set_printoptions")
     if max_terms is not None:
-        given["max_terms"] = check_integer(max_terms, "max_terms", "set_printoptions")
-    _CURRENT.set(_CURRENT.get()._replace(**given))
+        changes["max_terms"] = check_integer(max_terms, "max_terms", "set_printoptions")
+    _CURRENT.set(_CURRENT.get()._replace(**changes))
 
 
 def get_printoptions() -> dict[str, Any]:
