@@ -325,7 +325,7 @@ def compare(
 def compare_near(
     problem: Problem, tries: Sequence[tuple[KernelParameters, Compared]], beta: float | None
 ) -> list[Compared]:
-    """Return what `compare` says of kernel parameters, each with a candidate near it, in any order.
+    """Return what `compare` says of kernel parameters, each with a candidate near it.
 
     All are compared at their first beta, and the best `SEARCHED` of each kind of gates, if close, at others, too.
     """
@@ -333,7 +333,8 @@ def compare_near(
     searches = {compared: search for compared, search in begun if search is not None}
     searched = [compared for compared in _closest([c for c, _ in begun], SEARCHED) if compared in searches]
     ended = of_each(lambda compared: _with_best_beta(compared, searches[compared]), searched)
-    return ended + [compared for compared, _ in begun if compared not in searched]
+    at_best_beta = dict(zip(searched, ended, strict=True))
+    return [at_best_beta.get(compared, compared) for compared, _ in begun]
 
 
 def _with_first_beta(
