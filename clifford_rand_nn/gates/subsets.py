@@ -190,7 +190,8 @@ def _random_mixed(
 ) -> NDArray[np.int64]:
     """Return m k-subsets of n rows and d basis vectors, at most ``most_data`` of data: uniform, or 2^-i with i rows."""
     n, d, k = sizes
-    counts = np.arange(max(int(graded), k - d), min(n, most_data) + 1)
+    least = max(1 if graded else 0, k - d)  # subsets of basis vectors alone are drawn apart where they are graded
+    counts = np.arange(least, min(n, most_data) + 1)
     shares = 0.5**counts
     if not graded:
         logs = [math.log(math.comb(n, int(i)) * math.comb(d, k - int(i))) for i in counts]

@@ -99,7 +99,7 @@ class TargetTransform(NamedTuple):
 
     def _h(self, f: Any) -> Any:
         larger = maximum if isinstance(f, Value) else np.maximum
-        f = 0.0 - larger(0.0 - f, -self.most)
+        f = 0.0 - larger(0.0 - f, -self.most)  # the smaller of f and most: programs have no minimum
         if self.name == "sqrt":
             root = larger(f, 0.0)
             return root * root
