@@ -168,8 +168,13 @@ def _exact(
     problem.datafit = centered.datafit
     top = problem.beta_max()
     betas = settings.grid(top, "lasso_path")
-    own = {"max_iter": limits.max_iter, "max_time": limits.max_time, "callback": limits.callback}
-    exact = homotopy(problem, float(betas[-1]), **own)
+    exact = homotopy(
+        problem,
+        float(betas[-1]),
+        max_iter=limits.max_iter,
+        max_time=limits.max_time,
+        callback=limits.callback,
+    )
     top = max(top, float(exact.betas[0]))  # the two differ by rounding, and nothing is active at the larger
     betas = settings.grid(top, "lasso_path")
     results: list[Result[Weights]] = []

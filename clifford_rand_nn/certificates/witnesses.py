@@ -204,8 +204,11 @@ def _moment_bound(pricer: MomentPricer, theta: Array, k: int, lifted: float) -> 
     q = np.where(own > 0, own * rates / (4 * reach), own * np.maximum(squares - 2 * _ROOM, 0) / (2 * reach))
     c = np.where(q > 0, p**2 / np.where(q > 0, 4 * q, 1.0) * (1 + _ROOM), 0.0)
     value, level = pricer.quadratic(theta, k).largest()
-    numbers = {"level": level / lifted, "value": max(value, 0.0) * (1 + _ABOVE)}
-    return {"functions": table(np.column_stack([p, q, c]))} | {name: rational(x) for name, x in numbers.items()}
+    return {
+        "functions": table(np.column_stack([p, q, c])),
+        "level": rational(level / lifted),
+        "value": rational(max(value, 0.0) * (1 + _ABOVE)),
+    }
 
 
 class SimplexWitness:

@@ -121,8 +121,11 @@ def make_estimator(task: str, choice: ModelChoice, finite: FiniteModel, verbose:
         rule = f"{joined(list(map(repr, _LOSSES[task])), 'or')} for {task}"
         of_task = next(name for name, losses in _LOSSES.items() if loss in losses)
         raise fail("--loss", _OWNER, rule, loss, f"If the target is one for {of_task}, give --task {of_task}.")
-    shared = {"max_time": choice.max_time, "max_memory": as_bytes(choice.max_memory)}
-    shared["n_refinements"] = finite.n_refinements
+    shared = {
+        "max_time": choice.max_time,
+        "max_memory": as_bytes(choice.max_memory),
+        "n_refinements": finite.n_refinements,
+    }
     params: dict[str, Any] = {name: value for name, value in shared.items() if model in _MODELS_OF[name]}
     params["verbose"] = verbose
     if (beta := as_beta(choice.beta)) is not None:

@@ -107,8 +107,12 @@ def _labels_like(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
 
 def evaluation_dict(evaluation: Evaluation) -> dict[str, Any]:
     """Return scores as plain values."""
-    record: dict[str, Any] = {"n_rows": evaluation.scores.n_rows, "scores": asdict(evaluation.scores)}
-    record |= {"baseline_scores": asdict(evaluation.baseline), "mse": evaluation.mse}
+    record: dict[str, Any] = {
+        "n_rows": evaluation.scores.n_rows,
+        "scores": asdict(evaluation.scores),
+        "baseline_scores": asdict(evaluation.baseline),
+        "mse": evaluation.mse,
+    }
     if evaluation.classes is None or evaluation.confusion is None:
         return record
     labels = [str(label) for label in evaluation.classes]

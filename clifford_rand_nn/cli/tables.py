@@ -62,8 +62,18 @@ def read_training(path: Path, reading: Reading) -> tuple[Rows, TableEncoder | No
         times = None if reading.order is None else read_table(path, target=reading.order).target
         assert table.target is not None
         names = table.names or ()
-        rows = Rows(table.X, table.target, table.weights, table.groups, names, names, order=times)
-        return replace(rows, path=str(path), target=reading.target), None
+        rows = Rows(
+            X=table.X,
+            y=table.target,
+            weights=table.weights,
+            groups=table.groups,
+            order=times,
+            names=names,
+            origin=names,
+            path=str(path),
+            target=reading.target,
+        )
+        return rows, None
     roles: Any = {name: getattr(reading, name) for name in ("weights", "groups", "order")}
     frame, dates = _read(path, reading), reading.kinds.get("date")
     parts = training_rows(frame, reading.target, **roles, dates=dates, what=str(path))
@@ -132,7 +142,10 @@ def _rows(path: Path, X: Any, parts: Any, encoder: TableEncoder, reading: Readin
     for line in notes.lines():
         complain("note", f"{path}: {line}")
     return Rows(
-        *(np.ascontiguousarray(X, dtype=np.float64), parts.target, parts.weights, parts.groups),
+        X=np.ascontiguousarray(X, dtype=np.float64),
+        y=parts.target,
+        weights=parts.weights,
+        groups=parts.groups,
         order=parts.order,
         names=tuple(map(str, encoder.get_feature_names_out())),
         origin=tuple(map(str, encoder.source_columns_)),
@@ -198,7 +211,7 @@ class LoadedModel:
 
 
 def read_model(path: Path) -> LoadedModel:
-    """Read a model file; ArgumentError if it is none, or is damaged."""
+    """Read a model file; ArgumentError if it is not one, or is damaged."""
     if path.suffix.lower() != ".npz" and path.is_file():
         raise ArgumentError(f"{path}: this is not a model file, which ends in .npz; the model is given first.")
     return take_apart(path, load_model(path))

@@ -29,8 +29,14 @@ _COLORS = {
     SECOND.lower(): ("second", "#c25500", "#f0893f"),
 }
 _KNOWN = re.compile("|".join(_COLORS))
-_RC: dict[str, Any] = {"font.size": 10, "legend.fontsize": 9, "svg.fonttype": "path"}
-_RC |= dict.fromkeys(("legend.frameon", "axes.spines.top", "axes.spines.right"), False)
+_RC = {
+    "font.size": 10,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "svg.fonttype": "path",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
 _OF_TEXT = ("text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
 _WIDTH, _HEIGHT, _GAP = 192, 40, 12  # of a histogram, and between its bins and the bars of outliers
 _LONG = 400  # characters of a cell

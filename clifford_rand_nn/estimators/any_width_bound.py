@@ -49,12 +49,13 @@ def of_any_width(certificate: Certificate, X: Array, targets: Array, weights: Ar
     claim = cast(NetworkClaim, certificate.claim)
     family = Family("moments", family.p, family.bias, multipliers, claim.family.feature)
     pricer = family.pricer(X)
-    stated: dict[str, Any] = {
-        "scope": pricer.scope,
-        "n_patterns": pricer.n_atoms,
-        "dual_point": np.ldexp(point, units.y),
-    }
-    proof = replace(certificate, claim=replace(claim, family=family), **stated)
+    proof = replace(
+        certificate,
+        claim=replace(claim, family=family),
+        dual_point=np.ldexp(point, units.y),
+        scope=pricer.scope,
+        n_patterns=pricer.n_atoms,
+    )
     return with_network_values(proof, X, targets, weights, bound=True)
 
 

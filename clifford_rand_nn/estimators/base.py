@@ -182,8 +182,12 @@ class ConvexNetwork(RowPlanning, RescaledFit):
 
     def _options(self, task: Task) -> dict[str, Any]:
         """Return what every problem of this estimator is made with, beside rows, targets, columns and beta."""
-        own = {"loss": task.loss, "fit_intercept": self.fit_intercept, "huber_delta": self._own_delta}
-        return own | {"sample_weight": task.weights}
+        return {
+            "loss": task.loss,
+            "fit_intercept": self.fit_intercept,
+            "huber_delta": self._own_delta,
+            "sample_weight": task.weights,
+        }
 
     def _limited(self, method: Any, task: Task, **own: Any) -> Any:
         """Return a solver within this estimator's limits, on the clock of the fit; ``own`` are other fields of it.
@@ -283,9 +287,17 @@ class ConvexNetwork(RowPlanning, RescaledFit):
 
     def _certify(self, claim: Claim, classes: Any, **proof: Any) -> None:
         """Set ``certificate_``; used after a fit and when a model is loaded."""
-        stated: dict[str, Any] = {"bias": self.bias, "fit_intercept": self.fit_intercept, "loss": self.loss_}
-        stated |= {"beta": self.beta_, "huber_delta": self._delta, "sample_weight": self._sample_weight}
-        self.certificate_ = Certificate(claim=claim, classes=classes, **stated, **proof)
+        self.certificate_ = Certificate(
+            claim=claim,
+            classes=classes,
+            bias=self.bias,
+            fit_intercept=self.fit_intercept,
+            loss=self.loss_,
+            beta=self.beta_,
+            huber_delta=self._delta,
+            sample_weight=self._sample_weight,
+            **proof,
+        )
 
     def _conclude(self, result: Result[Any], scope: str, n_patterns: int, claim: Claim, task: Task) -> None:
         """Set what every fit ends with; warn of a solver that did not end with the optimum, or a network off it."""

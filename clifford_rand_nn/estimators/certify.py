@@ -158,8 +158,14 @@ def verdict_of(certificate: Certificate, lowest: float) -> Verdict:
     primal, dual = certificate.objective, certificate.lower_bound
     excess = max(primal / dual - 1, 0.0) if dual > 0 else float("inf")
     words = "of any width" if certificate.scope.startswith("global") else certificate.scope
-    values: dict[str, Any] = {"objective": primal, "lower_bound": dual, "excess": excess}
-    return Verdict(**values, best_known_objective=min(primal, lowest), scope=words, certificate=certificate)
+    return Verdict(
+        objective=primal,
+        lower_bound=dual,
+        excess=excess,
+        scope=words,
+        best_known_objective=min(primal, lowest),
+        certificate=certificate,
+    )
 
 
 show_options(certify, VerdictSettings, OPTIONS)

@@ -391,9 +391,16 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         assert kernel is not None
         self.beta_ = float(fit.beta)
         self.network_ = KernelNetwork(self.network_.standard, kernel, rows, fit.alpha, fit.intercept)
-        values: dict[str, Any] = {"objective": fit.objective, "lower_bound": fit.objective - fit.duality_gap}
-        values |= {"relative_gap": fit.relative_gap, "dual_point": theta, "loss": loss, "beta": self.beta_}
-        self.certificate_ = replace(self.certificate_, claim=KernelClaim(self.network_), **values)
+        self.certificate_ = replace(
+            self.certificate_,
+            objective=fit.objective,
+            lower_bound=fit.objective - fit.duality_gap,
+            relative_gap=fit.relative_gap,
+            dual_point=theta,
+            loss=loss,
+            beta=self.beta_,
+            claim=KernelClaim(self.network_),
+        )
         self._set_result(fit.history, fit.status, self.result_.reason)
         if fit.status is Status.OPTIMAL or fit.duality_gap <= _NOTHING * zero:
             return ""

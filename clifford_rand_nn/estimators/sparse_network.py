@@ -124,8 +124,9 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
     chosen = _followed(path, beta)
     whole = len(few) == n
     index = np.arange(len(path.atoms)) if whole else chosen.columns
-    own: dict[str, Any] = {"max_time": choices.max_time, "max_memory": choices.max_memory}
-    limits = WorkingSet(tol=_TOL, callback=step_callback(_TOL), **own)
+    limits = WorkingSet(
+        tol=_TOL, max_time=choices.max_time, max_memory=choices.max_memory, callback=step_callback(_TOL)
+    )
 
     def solved(
         index: NDArray[np.intp], beta: float, known: Weights, family: Family | None = None

@@ -230,9 +230,16 @@ def _bars(
     ax.margins(x=_ROOM)
     texts = in_a_column(values) if errors is None else ["" for _ in values]
     for place, value, text in zip(places, values, texts, strict=True):
-        off, side = (4, "left") if value >= 0 else (-4, "right")
-        look = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
-        ax.annotate(text, (value, place), xytext=(off, 0), ha=side, **look)
+        shift, side = (4, "left") if value >= 0 else (-4, "right")
+        ax.annotate(
+            text,
+            (value, place),
+            xytext=(shift, 0),
+            textcoords="offset points",
+            ha=side,
+            va="center",
+            fontsize="small",
+        )
     for edge in ("top", "right"):
         ax.spines[edge].set_visible(False)
     return ax

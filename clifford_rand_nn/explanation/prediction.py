@@ -244,8 +244,11 @@ def _row_dict(row: PredictionExplanation, top: int | None) -> dict[str, Any]:
     outputs = []
     planes = None if row.neuron_numbers is None else spanning_rows(row.context.estimator, row.neuron_numbers)
     for c, name in enumerate(row.output_names):
-        record: dict[str, Any] = {"contributes_towards": name}
-        record |= {"output": float(row.outputs[0, c]), "base": float(row.base[0, c])}
+        record: dict[str, Any] = {
+            "contributes_towards": name,
+            "output": float(row.outputs[0, c]),
+            "base": float(row.base[0, c]),
+        }
         record["columns"] = dict(zip(row.column_names, row.columns[0, c].tolist(), strict=True))
         record["slopes"] = dict(zip(row.encoded_names, row.slopes[0, c].tolist(), strict=True))
         record["intercept"] = float(row.intercept[c])

@@ -262,8 +262,10 @@ class OpenAIEncoder:
     def _client(self) -> tuple[Any, Any]:
         """The client of the library, and the class of its errors."""
         library = require("openai", extra="text", purpose="embeddings by OpenAI's API")
-        limits = {"max_retries": self.max_retries, "timeout": self.timeout}
-        return library.OpenAI(api_key=_key(), base_url=self.base_url, **limits), library.APIError
+        client = library.OpenAI(
+            api_key=_key(), base_url=self.base_url, max_retries=self.max_retries, timeout=self.timeout
+        )
+        return client, library.APIError
 
     def _request(self, texts: list[str]) -> list[list[float]]:
         options = {} if self.dim is None else {"dimensions": self.dim}

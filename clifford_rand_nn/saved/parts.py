@@ -48,11 +48,17 @@ def pack_shared(model: Any) -> tuple[Arrays, dict[str, Any]]:
     if isinstance(weights, dict):
         params["class_weight"] = [[plain(label), float(weight)] for label, weight in weights.items()]
     arrays: Arrays = {}
-    meta: dict[str, Any] = {"format": FORMAT, "version": VERSION, "library": __version__}
-    meta |= {"estimator": type(model).__name__, "params": params}
-    meta |= {"n_rows": int(proof.n_rows), "n_features": int(model.n_features_in_)}
-    meta["feature_names"] = None if names is None else [str(name) for name in names]
-    meta["certificate"] = {name: plain(getattr(proof, name)) for name in _PROVED}
+    meta: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": __version__,
+        "estimator": type(model).__name__,
+        "params": params,
+        "n_rows": int(proof.n_rows),
+        "n_features": int(model.n_features_in_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "certificate": {name: plain(getattr(proof, name)) for name in _PROVED},
+    }
     if isinstance(proof, ShardCertificate):
         meta["shards"] = _pack_shards(arrays, proof)
     else:

@@ -138,8 +138,14 @@ class CheckpointStore:
             return
         path = self._checkpoint.path
         arrays: list[NDArray[Any]] = []
-        kind = {"format": _FORMAT, "version": _VERSION, "library": __version__}
-        text = json.dumps(kind | {"about": self._about, "state": _encoded(state, arrays)}).encode()
+        header = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "library": __version__,
+            "about": self._about,
+            "state": _encoded(state, arrays),
+        }
+        text = json.dumps(header).encode()
         named: dict[str, Any] = {str(i): array for i, array in enumerate(arrays)}
         named |= {"digest": np.frombuffer(_digest(text, named), np.uint8), "header": np.frombuffer(text, np.uint8)}
         try:
