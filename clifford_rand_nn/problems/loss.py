@@ -22,9 +22,9 @@ class Loss:
     r"""A convex loss :math:`\ell(f, y)\ge0`, f and y (n, C): value, gradient, conjugate, domain, curvature, targets.
 
     Subclasses are frozen dataclasses whose fields are the parameters of the loss. The formulas return an array of the
-    shape of f unless said otherwise; those up to `hessian_product` take tensors, too, for rows on a device. Dual
-    variables are :math:`\theta=-\ell'(f)`, and the dual value of a row is minus the conjugate,
-    :math:`-\ell^*(-\theta)`.
+    shape of f unless said otherwise. Those up to `hessian_product` take tensors, too, for rows on a device, of losses
+    whose curvature is bounded: no other loss is fitted to `Shards`. Dual variables are :math:`\theta=-\ell'(f)`, and
+    the dual value of a row is minus the conjugate, :math:`-\ell^*(-\theta)`.
 
     Every formula keeps its relative accuracy for residuals and margins of any size; a test compares it with arithmetic
     of 50 digits. `Certificate.verify` uses `stated_value` and `stated_dual_value`, which check the domain besides.
