@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clifford_rand._checks import check_choice
 from clifford_rand.basis.coefficients import (
     Tensor,
     beside,
@@ -23,7 +24,7 @@ from clifford_rand.basis.coefficients import (
 )
 from clifford_rand.basis.keys import Keys, check_size, keys_labelled, keys_of_grades, union
 from clifford_rand.basis.metric import Constants, Metric
-from clifford_rand.basis.rules import BY_TRANSFORM, METRIC_FREE, SCALAR
+from clifford_rand.basis.rules import BY_TRANSFORM, METRIC_FREE, RULES, SCALAR
 from clifford_rand.basis.table import product_table
 from clifford_rand.plans.cost_model import RECURSION, SMALL_TRANSFORM, possible_grades, transform_pays
 from clifford_rand.plans.linear import LinearPlan, linear_plan, part_plan
@@ -45,6 +46,7 @@ def tensor_plan(metric: Metric, rule: str, a: Keys, b: Keys) -> Any:
 
 
 def _choose(metric: Metric, rule: str, a: Keys, b: Keys) -> Any:
+    check_choice(rule, "rule", "a product", tuple(RULES))
     pairs, d = a.size * b.size, metric.d
     if metric.diagonal is None and rule not in METRIC_FREE:
         if pairs > RECURSION:

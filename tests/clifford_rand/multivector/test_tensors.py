@@ -340,6 +340,8 @@ def test_no_operation_makes_an_array_of_numpy_of_a_tensor_or_writes_into_it(monk
         (lambda A: A * cr.Algebra(2).vector(torch.ones(2)), "same algebra"),
         (lambda A: np.sum(A), r"numpy\.\w*sum.*multivector of NumPy"),
         (lambda A: cr.stack([A, A], axis=3), "axis"),
+        (lambda A: A.multiply("outer", A), "'rule' parameter of a product must be one of 'gp', 'wedge'"),
+        (lambda A: cr.stack([A, A]).prod(keepdims=1), "'keepdims' parameter of prod"),
     ],
 )
 def test_what_has_no_meaning_for_tensors_says_so(call, message):
