@@ -1,10 +1,11 @@
 """Beta of the logistic loss by leave-one-out, or by rows that learned gates have not seen."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
 
+from clifford_rand_nn.kernel_network import newton_path
 from clifford_rand_nn.kernel_network.calibration import fit_calibration
 from clifford_rand_nn.kernel_network.candidates import Problem
 from clifford_rand_nn.kernel_network.cholesky import spread
@@ -86,8 +87,10 @@ def held_out_choice(learned, beta, place=None, **options):
     return choose_by_holdout(gates.kernel, rounds.folds, X[place], place, task)
 
 
-def test_rows_left_out_are_those_that_gates_have_not_seen(learned):
+def test_rows_left_out_are_those_that_gates_have_not_seen(learned, monkeypatch):
     X, index, rounds, gates = learned
+    # at this gap predictions differ by 3e-5, from whatever start
+    monkeypatch.setattr(newton_path.Limits, "of", partial(newton_path.Limits.of, tol=1e-12))
     found = held_out_choice(learned, gates.beta)
     np.testing.assert_array_equal(np.concatenate([fold.unseen for fold in rounds.folds]), rounds.rows)
     assert set(np.flatnonzero(found.out_of_sample)) == set(rounds.rows)
@@ -97,10 +100,9 @@ def test_rows_left_out_are_those_that_gates_have_not_seen(learned):
         assert not np.intersect1d(fold.kept, fold.unseen).size
         K = fold.kernel(X)
         (fit,) = logistic_path(K, targets, None, [found.fit.beta * spread(K) / size], loss)
-        # both end at a relative gap of 1e-6, from other starts
-        np.testing.assert_allclose(found.outputs[fold.unseen], fit.leave_one_out[fold.unseen], atol=5e-3)
+        np.testing.assert_allclose(found.outputs[fold.unseen], fit.leave_one_out[fold.unseen], atol=2e-4)
     (final,) = logistic_path(gates.kernel(X), targets, None, [found.fit.beta], loss)
-    np.testing.assert_allclose(found.fit.fitted, final.fitted, atol=1e-3)
+    np.testing.assert_allclose(found.fit.fitted, final.fitted, atol=2e-4)
     assert found.fit.n_iter < final.n_iter  # it begins at the predictions of the fit with the gates of a fold
 
 
