@@ -142,12 +142,13 @@ class LeftOut:
         self._residual = datafit.residual(f)
         self._scaled = self._residual / system.roots
 
-    def run(self, groups: Groups | None) -> Array:
-        """Return them, of every row if there are no groups."""
+    def run(self, groups: Groups | None, asked: NDArray[np.bool_]) -> Array:
+        """Return them, of every row if there are no groups; NaN where none of the rows left out is ``asked`` for."""
         system, (n, C) = self._system, self._f.shape
         parts: Groups = list(np.arange(n)[:, None]) if groups is None else groups
+        parts = [g for g in parts if asked[g].any()]
         sizes = np.array([len(g) for g in parts])
-        shifts = np.empty((n, C))
+        shifts = np.full((n, C), np.nan)
         far: list[tuple[float, NDArray[np.intp], NDArray[np.intp]]] = []
         bend = third_derivatives(self._datafit, self._f)
         for first, last in _tiles(sizes):

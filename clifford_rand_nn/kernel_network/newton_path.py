@@ -78,7 +78,8 @@ class NewtonPath:
 
     ``K`` (n, n): positive semidefinite. ``datafit``: of a smooth loss, with entries that mix (softmax) or one output.
     ``groups``: rows that are left out together. ``share`` (n,): what is left out of each row's loss, without groups;
-    None is all of it. ``leave_out``: whether to find what is predicted without each row; it costs as much as some fits.
+    None is all of it. ``leave_out``, or (n,): whether to find what is predicted without a row, of all or of each; of
+    all it costs as much as some fits.
 
     Examples
     --------
@@ -96,12 +97,13 @@ class NewtonPath:
         K: Array,
         datafit: Datafit,
         groups: Groups | None = None,
-        leave_out: bool = True,
+        leave_out: bool | NDArray[np.bool_] = True,
         share: Array | None = None,
     ) -> None:
-        self._leave_out, self._groups, self._share = leave_out, groups, share
+        self._groups, self._share = groups, share
         self._kernel, self._datafit = KernelMatrix(K, fit_intercept=True), datafit
         self.n, self._outputs = datafit.y.shape
+        self._leave_out = np.broadcast_to(leave_out, self.n)
         self._fits: list[PathFit] = []
         self.seconds = 0.0
 
@@ -113,19 +115,20 @@ class NewtonPath:
         watch, newton = problem.minimize(limits, state, self._ahead(beta) if ahead is None else ahead)
         best = watch.point
         alone = np.full_like(best.f, np.nan)
-        if self._leave_out and watch.status not in (Status.INTERRUPTED, Status.MAX_MEMORY):
+        if self._leave_out.any() and watch.status not in (Status.INTERRUPTED, Status.MAX_MEMORY):
             # near the optimum a step moves predictions so little that its curvatures are those there
             is_near = len(watch.history) > 1 and watch.history[-2].relative_gap <= _NEAR
             try:
                 system = newton.system if is_near and newton.system is not None else newton.system_at(best.f)
                 inverse = InverseBlocks(system, newton.border)
                 with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not finite, or not taken
-                    alone = LeftOut(inverse, self._datafit, best.f, self._share).run(self._groups)
+                    alone = LeftOut(inverse, self._datafit, best.f, self._share).run(self._groups, self._leave_out)
                     alone = _centered(alone)
                 is_known = np.isfinite(alone).all(axis=1)
             except np.linalg.LinAlgError:
                 is_known = np.zeros(self.n, dtype=bool)
-            alone[~is_known] = 0.0  # n beta is below the rounding of K: even odds for rows that are left out
+            # n beta is below the rounding of K: even odds for rows that are left out
+            alone[self._leave_out & ~is_known] = 0.0
         self.seconds += watch.seconds
         fit = _fit_of(problem, watch, alone)
         self._fits = [*self._fits[-1:], fit]
@@ -259,10 +262,9 @@ def choose_by_holdout(
     w = np.ones(n) if weights is None else weights
     together = None if groups is None else members(groups)
 
-    def path(K: NDArray[Any], some: NDArray[np.intp], leave_out: bool) -> NewtonPath:
+    def path(K: NDArray[Any], some: NDArray[np.intp], *left_out: Any) -> NewtonPath:
         datafit = make_datafit(loss, targets[some], len(some), _OWNER, None, None if weights is None else w[some])
-        matrix = np.ascontiguousarray(K, dtype=np.float64)
-        return NewtonPath(matrix, datafit, *((together, True, share) if leave_out else (None, False)))
+        return NewtonPath(np.ascontiguousarray(K, dtype=np.float64), datafit, *(left_out or (None, False)))
 
     def fitted(path: NewtonPath, beta: float, ahead: Array | None = None) -> PathFit | None:
         left = None if max_time is None else max(max_time - (time.perf_counter() - began), SOONEST)
@@ -289,7 +291,7 @@ def choose_by_holdout(
     with blas_threads(n):
         for fold, (kept, unseen) in zip(folds, split, strict=True):
             K = fold.kernel(rows[kept])
-            parts.append((path(K, kept, False), spread(K) / size, fold.kernel(rows[unseen], rows[kept])))
+            parts.append((path(K, kept), spread(K) / size, fold.kernel(rows[unseen], rows[kept])))
         losses = search_beta(loss_at, fixed)
         if not losses:
             return None
@@ -298,9 +300,10 @@ def choose_by_holdout(
         outputs, out_of_sample = np.zeros((n, targets.shape[1])), np.zeros(n, dtype=bool)
         for fold, (_, unseen), begun in zip(folds, split, predictions[k], strict=True):
             K = fold.kernel(rows)
-            fit = fitted(path(K, np.arange(n), True), best * spread(K) / size, begun)
+            own = path(K, np.arange(n), together, np.isin(np.arange(n), unseen), share)
+            fit = fitted(own, best * spread(K) / size, begun)
             if fit is None:
                 return None
             outputs[unseen], out_of_sample[unseen], ahead = fit.leave_one_out[unseen], True, fit.fitted
-        fit = fitted(path(kernel(rows), np.arange(n), False), best, ahead)
+        fit = fitted(path(kernel(rows), np.arange(n)), best, ahead)
     return None if fit is None else BetaChoice(fit, outputs, out_of_sample, kernel)
