@@ -54,6 +54,7 @@ def test_a_line_for_each_phase_and_the_last_step(capsys):
     assert len(lines) == 3
 
 
+@pytest.mark.slow
 def test_lines_now_and_then_in_a_pipe(capsys, monkeypatch):
     monkeypatch.setattr(_progress, "_EVERY", 0.05)
     assert re.search(r"s  first  part 2 of 3, about \d+ s left\n", shown(capsys, brief=True))

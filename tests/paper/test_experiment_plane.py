@@ -48,6 +48,7 @@ def test_visits_have_the_law(sampler, n):
     assert (counts[probability == 0] == 0).all()
 
 
+@pytest.mark.slow
 def test_with_the_row_always_on_the_uniform_law_fails():
     X = made(9, 1)
     assert np.count_nonzero(law(X, "cross-on") == 0) > 0
@@ -102,7 +103,8 @@ def test_expected_wait_of_equal_and_of_impossible_patterns():
         refused("numbers ≥ 0 with sum 1", expected_wait, p)
 
 
-@pytest.mark.parametrize("sampler", ["gaussian", pytest.param("cross", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sampler", ["gaussian", "cross"])
+@pytest.mark.slow
 def test_waits_have_the_expected_mean(sampler):
     X = made(6, 0)
     expected = expected_wait(law(X, sampler))

@@ -126,6 +126,7 @@ def test_all_pairs_are_never_worse_than_some(tmp_path):
     assert every.objectives[-1] < 0.999 * some.objectives[-1]
 
 
+@pytest.mark.slow
 def test_film_has_a_picture_for_each_beta(tmp_path):
     pytest.importorskip("matplotlib")
     image = pytest.importorskip("PIL.Image")

@@ -90,6 +90,7 @@ def test_all_products(n, d, normalize):
     assert sorted(seen) == list(itertools.combinations(range(n), d - 1))
 
 
+@pytest.mark.slow
 def test_all_products_by_the_walk(monkeypatch):
     X, _ = normal(0, 11, 8)
     wanted = [chunk.vectors for chunk in cr.cross_all(X, normalize=True, batch_size=100)]

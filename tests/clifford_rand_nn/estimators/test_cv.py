@@ -141,6 +141,7 @@ def test_groups_show_what_copies_hide():
 
 
 @pytest.mark.parametrize("jobs", [None, 2])
+@pytest.mark.kept("None")
 def test_steps_before_an_estimator_are_fitted_to_the_rows_of_each_fold(jobs):
     rows, betas, folds = X * np.geomspace(1, 9, 60)[:, None], [1e-2, 1e-3], list(KFold(2).split(X))
     gated = nn.GatedReLURegressor(n_gates=3, tol=1e-7, random_state=0)

@@ -194,6 +194,7 @@ def test_what_takes_long_is_asked_about_before_it_begins():
     assert model.certificate_.relative_gap <= 1e-6
 
 
+@pytest.mark.slow
 def test_a_dictionary_that_is_too_large_is_drawn():
     rng = np.random.default_rng(3)
     rows = rng.standard_normal((60, 12))

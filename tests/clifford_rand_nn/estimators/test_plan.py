@@ -115,9 +115,9 @@ def test_limits_go_by_the_speed_of_the_machine_and_nothing_else_does(monkeypatch
     assert max(fast.seconds, slow.seconds) <= 40.0
 
 
-@pytest.mark.kept("400-model0")
+@pytest.mark.kept("250-model0")
 @pytest.mark.parametrize(
-    ("n", "model"), [(400, nn.ConvexNetworkRegressor()), (1100, nn.ConvexNetworkRegressor(max_metric_iter=0))]
+    ("n", "model"), [(250, nn.ConvexNetworkRegressor()), (1100, nn.ConvexNetworkRegressor(max_metric_iter=0))]
 )
 def test_bytes_are_those_that_are_allocated_within_a_factor_of_two(n, model):
     X = rows(n, 5)

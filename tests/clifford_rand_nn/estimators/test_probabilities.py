@@ -83,6 +83,7 @@ def test_copies_of_a_model_have_its_probabilities(kind, tmp_path):
 
 
 @pytest.mark.parametrize("beta", ["auto", 1e-2])
+@pytest.mark.slow
 def test_a_search_and_shards_have_probabilities(beta):
     search = nn.BetaCV(clone(KINDS["gated"]).set_params(loss="squared"), betas=[1e-2, 1e-3], cv=3).fit(X, Y)
     shards = nn.Shards([X[:200], X[200:]], [Y[:200], Y[200:]], part_rows=128)

@@ -234,6 +234,7 @@ def test_wrong_arguments_are_refused(parameters, y, message):
         ConvexNetworkRegressor(**parameters).fit(np.arange(4.0)[:, None] ** 2, y)
 
 
+@pytest.mark.slow
 def test_shards_have_no_transformation():
     rng = np.random.default_rng(10)
     X, y, _ = lognormal(200, rng)

@@ -347,6 +347,7 @@ def test_ctrl_c_in_the_first_pass_leaves_nothing(monkeypatch):
     + [("logistic", "Normal", 2, "auto"), *(("logistic", "judge", k, "auto") for k in (1, 2, 3))]
     + [(loss, "judge", 1, 1e3) for loss in ("squared", "logistic")],  # whose first function is good enough
 )
+@pytest.mark.slow
 def test_a_fit_goes_on_after_ctrl_c_as_if_nobody_had_pressed_it(loss, place, k, beta, tmp_path, monkeypatch):
     expected, calls, interrupted_model = undisturbed(loss, beta), [], network(loss, beta)
     owner, name = (landmark_fit, "Normal") if place == "Normal" else (NewtonSteps, "_judge")

@@ -322,6 +322,7 @@ def test_a_gated_fit_by_another_engine_is_that_of_this_process(shards, client, e
     assert abs(here.certificate_.objective - there.certificate_.objective) <= 2e-4 * here.certificate_.objective
 
 
+@pytest.mark.slow
 def test_a_certificate_is_checked_by_the_engines_of_fit(shards, client):
     proof = GatedReLURegressor(n_gates=3, beta=0.1, tol=1e-2, random_state=0).fit(shards).certificate_
     there = proof.verify(shards, engine=client)
