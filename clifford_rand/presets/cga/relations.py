@@ -21,7 +21,7 @@ from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import classify, described
 from clifford_rand.presets.cga.closest_pairs import loci_of, solve
 from clifford_rand.presets.cga.conformal_object import ConformalObject, Object, down
-from clifford_rand.presets.cga.parts import FLAT, ROUND, assemble, model_of, null_space
+from clifford_rand.presets.cga.parts import FLAT, ROUND, assemble, model_of, null_space, rounding
 from clifford_rand.presets.inputs import largest, lengths, of_algebra, tolerance
 
 ROUNDING = 16  # units of rounding of coordinates within which two points are one
@@ -128,8 +128,10 @@ def scene_of(
     middle = sum(np.where(here, place, 0) for here, place in zip(known, places, strict=True)) / np.maximum(count, 1)
     sizes = [np.sqrt(np.abs(np.nan_to_num(np.asanyarray(X.radius_squared)))) for X in objects]
     apart = lengths(np.where(known[0] & known[1], places[1] - places[0], 0))
-    unit = np.maximum(np.maximum(*sizes), apart)  # the larger radius, or the distance
-    unit = np.where(unit > 0, unit, 1)
+    far = largest(middle)
+    unit = np.where(apart > rounding(None, middle.dtype) * far, apart, 0)
+    unit = np.maximum(np.maximum(*sizes), unit)  # the larger radius, or the distance where it is not rounding
+    unit = np.where(unit > 0, unit, np.where(far > 0, far, 1))
     A, B = (_moved(X, middle, unit) for X in objects)
     return A, B, middle, unit
 

@@ -229,3 +229,8 @@ def test_intersections_and_what_they_are(alg):
     close(cga.angle(found[0], cga.plane(alg, x, 4.0)), 0.0, 1e-6)
     dual = cga.intersect(S.dual(), cga.plane(alg, z, 3.0, dual=True), dual=True)
     close(dual.radius, 4)
+    for o, u in np.random.default_rng(5).standard_normal((10, 2, 3)):  # equal but for rounding, which is no distance
+        lines = (cga.line(alg, o, direction=u), cga.line(alg, o + 3 * u, direction=-u))
+        planes = (cga.plane(alg, u, u @ o), cga.plane(alg, -3 * u, -3 * u @ o))
+        pairs = (lines, planes, (cga.up(alg, o), 2.7 * cga.up(alg, o)))
+        assert [cga.intersect(*pair).name for pair in pairs] == ["line", "plane", "point"]
