@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_tolerance, describe, fail, one_batch
 from clifford_rand.basis.keys import keys_of_grades
-from clifford_rand.compiler.scalar import TraceError
 from clifford_rand.fusion.specialization import specialized
 from clifford_rand.fusion.traced_array import is_traced, zeros
-from clifford_rand.geometry.subspaces import span_and_intersection
+from clifford_rand.geometry.subspaces import span_and_intersection, traced_intersection
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.cga.classification import classify, described
 from clifford_rand.presets.cga.closest_pairs import loci_of, solve
@@ -301,25 +300,6 @@ def intersect(A: Object, B: Object, /, *, dual: bool = False, rtol: float = 1e-9
     return ConformalObject(A.algebra, parameters.grade, parameters.kind, E, location, square, parameters.weight)
 
 
-def meet_in_general_position(A: Any, B: Any, owner: str, rtol: float) -> tuple[Any, Any]:
-    """Return span and intersection of traced blades: I and A ∨ B, or A ∧ B and a scalar for fewer than d vectors.
-
-    |A ∨ B| and |A ∧ B| are |A| |B| times the sines of the angles between the two subspaces, so that none of them is
-    below ``rtol``. The signs are those of `span_and_intersection`.
-    """
-    few = sum(A.grades + B.grades) < A.algebra.d
-    M = A ^ B if few else A & B
-    size = np.asanyarray(lengths(M.coefficients))
-    if not (size > rtol * lengths(A.coefficients) * lengths(B.coefficients)).all():
-        raise TraceError("two blades are not in general position")
-    if not few:
-        return A.algebra.I, M
-    first = M.coefficients[..., -1]
-    for entry in np.moveaxis(M.coefficients, -1, 0)[-2::-1]:
-        first = np.where(abs(entry) >= largest(M.coefficients) / 2, entry, first)
-    return M, A.new(keys_of_grades(A.algebra.d, (0,)), np.where(first < 0, -size, size)[..., None])
-
-
 def _meet(A: Any, k: Any, B: Any, m: Any, rtol: float) -> Any:
     """Return the intersections of subspaces in batches, each element of a grade of its own."""
     shape = np.broadcast_shapes(A.shape, B.shape)
@@ -333,8 +313,10 @@ def _meet(A: Any, k: Any, B: Any, m: Any, rtol: float) -> Any:
             X.new(X.keys, row[at]).select_keys(keys_of_grades(X.algebra.d, (grade,)))
             for X, row, grade in zip((A, B), rows, (i, j), strict=True)
         )
-        meet = meet_in_general_position if is_traced(first) else span_and_intersection
-        pieces.append((at, meet(first, second, "intersect", rtol)[1]))
+        if is_traced(first):
+            pieces.append((at, traced_intersection(first, second, rtol)))
+        else:
+            pieces.append((at, span_and_intersection(first, second, "intersect", rtol)[1]))
     keys = keys_of_grades(A.algebra.d, tuple(sorted({g for _, piece in pieces for g in piece.grades})) or (0,))
     array = zeros((count, keys.size), A.coefficients)
     for at, piece in pieces:

@@ -1,11 +1,14 @@
 """Blades as subspaces: recognition, factors, span and intersection in any metric; projections and reflections."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import clifford_rand as cr
+from clifford_rand.compiler.scalar import TraceError
+from clifford_rand.geometry.subspaces import span_and_intersection, traced_intersection
 from support.metrics import algebras, blade
 from support.refusals import refused
 
@@ -222,3 +225,30 @@ def test_blades_of_few_vectors_of_a_high_dimension():
     assert A.intersection(alg("e1_2_3")).isclose(alg("e1_2") * A.intersection(alg("e1_2_3"))["e1_2"])
     assert (A.intersection(B) * A.span(B)).isclose(A ^ B, rtol=1e-14)
     assert alg("e1 + e9").project(alg("e1_2_3_4_5")) == alg("e1")
+
+
+@pytest.mark.parametrize("d", [5, 2, 3, 4, 6])
+def test_intersections_in_closed_form_are_those_of_the_decomposition(d):
+    """Of every grade and dimension, sign included; a sine near the tolerance is refused, and no other."""
+    alg, rng = cr.Algebra(d), np.random.default_rng(d)
+    for k, m in itertools.product(range(1, d + 1), repeat=2):
+        for common, tilt in itertools.product(range(max(0, k + m - d), min(k, m) + 1), (0, *10.0 ** np.arange(-15, 0))):
+            rows, shift = rng.standard_normal((k + m - common, 1, d)), tilt * rng.standard_normal((common, 1, d))
+            others = np.concatenate([rows[k - common : k] + shift, rows[k:]])
+            vectors = (list(map(alg.vector, x)) for x in (rows[:k], others))
+            A, B = (rng.uniform(0.1, 9) * wedge(factors, alg.scalar([1.0])) for factors in vectors)
+            A, B = A.grade(k), B.grade(m)
+            expected = span_and_intersection(A, B, "intersection")[1]
+            try:
+                M = traced_intersection(A, B, 1e-9)
+            except TraceError:
+                assert tilt > 1e-13, (k, m, common, tilt)
+                assert tilt**common < 1e-5, (k, m, common, tilt)  # the product of the sines
+                continue
+            assert M.grades == expected.grades, (k, m, common, tilt)
+            size = np.abs(expected.coefficients).max()
+            error = 1e-10 + (30 * tilt if tilt < 1e-8 else 1e-13 / tilt**2)
+            assert np.abs((M - expected).coefficients).max() <= error * size, (k, m, common, tilt)
+            if tilt == 0:  # in single precision sines of 1e-7 are rounding
+                single = traced_intersection(A.astype(np.float32), B.astype(np.float32), 1e-9)
+                assert single.grades == expected.grades, (k, m, common)

@@ -113,6 +113,72 @@ def test_every_two_conformal_objects_have_a_path(function):
         assert same_results(result, expected), (name, other)
 
 
+def special_positions():
+    """Return pairs of objects that lie together in less than the whole conformal space, by kind of what they share."""
+    rng = np.random.default_rng(6)
+    (x, y, z), o = np.linalg.qr(rng.standard_normal((3, 3)))[0], rng.standard_normal(3)
+    at = lambda a, b: o + a * x + b * y  # noqa: E731
+    circle = lambda a, r: cga.circle(SPACE, at(a, 0), r, z)  # noqa: E731
+    line = lambda P, u: cga.line(SPACE, P, direction=u)  # noqa: E731
+    pair = lambda *ends: cga.point_pair(SPACE, *(at(*end) for end in ends))  # noqa: E731
+    first, plane = line(at(1, 2), x), cga.plane(SPACE, z, z @ o)
+    return {
+        "point pair": (circle(0, 2.0), circle(1.5, 1.7)), "tangent": (circle(0, 1.0), circle(3, 2.0)),
+        "dual flat": (circle(0, 1.0), circle(0, 2.0)),
+        "circle": (circle(0, 2.0), -3 * circle(0, 2.0)), "flat point": (first, line(at(1, 2), x / 3 + y)),
+        "direction": (first, line(at(3, 1), x)), "line": (line(at(1, 2), x + y), plane), "plane": (plane, -plane),
+        "infinity": (first, line(o + z, y)),
+        "point": (pair((2, 0), (0, 2)), pair((2, 0), (1, 2))),
+        "dual sphere": (pair((2, 0), (0, 0)), pair((1, 0), (7, 0))),
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_objects_in_special_position_have_a_path():
+    """Also beside paths of objects in general position."""
+    intersect, objects = cga.intersect.specialization, conformal_objects((), np.random.default_rng(7))
+    for name, (A, B) in special_positions().items():
+        intersect._kinds.clear()
+        intersect._equal.clear()
+        others = [next(X for X in objects.values() if X.grades == Y.grades) for Y in (A, B)]
+        expected = intersect.function(A, B)
+        assert expected.name == name
+        for first, second in ((others[0], B), (A, others[1]), (A, B)):
+            assert same_results(cga.intersect(first, second), intersect.function(first, second)), name
+        paths = [path for kind in intersect._kinds.values() for path in kind.paths]
+        results = [path.run([A.coefficients.tolist(), B.coefficients.tolist()]) for path in paths]
+        assert any(result is not None and same_results(result, expected) for result in results), name
+
+
+def test_the_path_of_a_circle_serves_circles_of_every_weight():
+    """What counts as 0 is relative to the weight."""
+    classify, circle = cga.classify.specialization, conformal_objects((), np.random.default_rng(9))["circle"]
+    classify._kinds.clear()
+    classify._equal.clear()
+    cga.classify(circle)
+    (path,) = [path for kind in classify._kinds.values() for path in kind.paths]
+    for weight in (1e-9, 1e-3, 1e3, 1e9):
+        result = path.run([(weight * circle).coefficients.tolist()])
+        assert same_results(result, classify.function(weight * circle))
+
+
+@pytest.mark.slow
+def test_batches_of_special_and_general_positions(monkeypatch):
+    """Circles of one plane that meet, touch, share a center or all, and others."""
+    special, others = special_positions(), conformal_objects((3,), np.random.default_rng(8))["circle"]
+    pairs = [special[name] for name in ("point pair", "circle", "tangent", "dual flat")]
+    A, B = (
+        SPACE.multivector([C.values for C in circles] + list(others.values), 3) for circles in zip(*pairs, strict=True)
+    )
+    expected = cga.intersect.specialization.function(A, B)
+    monkeypatch.setattr(specialization, "COMPILED_FROM", 2)
+    found = cga.intersect(A, B)
+    assert found.name.tolist()[:4] == ["point pair", "circle", "tangent", "dual flat"]
+    for field in ("location", "radius_squared", "weight"):
+        np.testing.assert_allclose(getattr(found, field), getattr(expected, field), rtol=1e-9, atol=1e-12)
+    assert found.direction.isclose(expected.direction, rtol=1e-9).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kinds", [("line", "circle"), ("plane", "line")])
 def test_batches_of_two_conformal_objects_are_compiled(kinds, monkeypatch):
