@@ -48,7 +48,7 @@ from clifford_rand.presets.inputs import (
     unit_scale,
 )
 
-_BLADE = 1e-6  # of X ~X above grade 0, for components ≤ 1: more than the rounding of a blade
+_BLADE = 1e-6  # length of X ~X above grade 0 for X of length 1: more than the rounding of a blade
 
 
 @specialized()
@@ -227,8 +227,8 @@ def check_blades(X: Any, owner: str) -> None:
     """Refuse multivectors of one grade other than blades: X ~X of a blade is a number, up to n = 3 of no other."""
     if 2 <= X.grades[0] <= X.algebra.d - 2:
         scaled = unit_scale(X)
-        square = scaled * ~scaled
-        if (largest(square.coefficients[..., square.keys.grade_of > 0]) > _BLADE).any():
+        square, size = scaled * ~scaled, (scaled.coefficients**2).sum(axis=-1)
+        if ((square.coefficients[..., square.keys.grade_of > 0] ** 2).sum(axis=-1) > (_BLADE * size) ** 2).any():
             received = describe(f"a multivector of grade {X.grades[0]} whose X ~X is not a number")
             hint = "A sum of two blades is a blade only if they share all but a vector."
             raise fail("X", owner, "blades", received, hint)

@@ -15,7 +15,7 @@ from clifford_rand.algebra import Algebra
 from clifford_rand.basis.coefficients import copy_by_component
 from clifford_rand.basis.keys import Keys, keys_of_grades, keys_of_masks
 from clifford_rand.fusion.specialization import specialized
-from clifford_rand.fusion.traced_array import zeros
+from clifford_rand.fusion.traced_array import decided, zeros
 from clifford_rand.multivector.multivector import Multivector
 from clifford_rand.presets.inputs import blade_of, euclidean, halved, largest, lengths, unit_scale
 from clifford_rand.space import has_null_basis
@@ -249,7 +249,9 @@ def round_of(X: Any, parts: Parts, null: bool, factor: Any) -> Round:
             lost = _ROUNDING * eps * top * (1 + top) / np.maximum(ratio, 1e-3)
             excess = np.where(excess > _CHANCE * _ROUNDING * eps * top, np.maximum(excess, lost), excess)
         # in a plane of k - 1 axes X is the dual of a vector, whose square is a number whatever has been lost
-        excess = np.where(_axes(parts) < k, _excess_of_vectors(k, null, weight * factor, rho, top), excess)
+        in_plane = decided(_axes(parts) < k)
+        if in_plane.any():
+            excess = np.where(in_plane, _excess_of_vectors(k, null, weight * factor, rho, top), excess)
     else:
         excess = _excess_of_vectors(k, null, weight * factor, rho, top)
     return Round(E, c, rho, weight * factor, top, excess)
@@ -258,8 +260,10 @@ def round_of(X: Any, parts: Parts, null: bool, factor: Any) -> Round:
 def _axes(parts: Parts) -> NDArray[np.int64]:
     """Return how many Euclidean basis vectors the parts of each element contain."""
     n = parts.O.algebra.d
-    used = [[(P.coefficients[..., (P.keys.masks >> i & 1) == 1] != 0).any(axis=-1) for P in parts] for i in range(n)]
-    return np.asanyarray(sum(np.where(np.logical_or.reduce(np.stack(each)), 1, 0) for each in used))
+    squares = [
+        sum((P.coefficients[..., (P.keys.masks >> i & 1) == 1] ** 2).sum(axis=-1) for P in parts) for i in range(n)
+    ]
+    return np.asanyarray(sum(np.where(square > 0, 1, 0) for square in squares))
 
 
 def _excess_of_vectors(k: int, null: bool, weight: Any, rho: Any, top: Any) -> Any:
