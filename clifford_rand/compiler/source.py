@@ -341,7 +341,9 @@ def python_source(program: Program, title: str) -> str:
     for batched in (True, False):  # which names the inputs
         writer.reads(batched)
     lines = writer.lines(fixed=True) + writer.lines(fixed=False)
-    ends = {writer.name(ref): f"if not {writer.name(ref)}: return None" for ref in program.guards}
+    is_single = {writer.name(ref): len(writer.uses[abs(ref)]) == 1 for ref in program.guards}  # used by the guard alone
+    ends = {name: f"if not {name}: return None" for name, single in is_single.items() if not single}
+    lines = [f"if not {x.split(' = ')[1]}: return None" if is_single.get(x.split()[0]) else x for x in lines]
     lines = [part for line in lines for part in (line, ends.pop(line.split()[0], "")) if part] + [*ends.values()]
     # no -0.0
     rows = [f"[{', '.join(f'{writer.name(ref)} + 0.0' for ref in output.refs)}]" for output in program.outputs]
