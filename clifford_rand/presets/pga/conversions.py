@@ -172,7 +172,7 @@ def motor_from_dual_quaternion(algebra: Algebra, q: ArrayLike, /) -> Multivector
     return algebra.new(keys_of_grades(4, (0, 2, 4)), array[..., _PLACES] * _SIGNS.astype(array.dtype))
 
 
-_SCALAR_FIRST, _SCALAR_LAST = np.array([3, 0, 1, 2]), np.array([1, 2, 3, 0])  # of SciPy's quaternions, and for them
+_SCALAR_FIRST = np.array([3, 0, 1, 2])  # of SciPy's quaternions
 _PLACES = np.array([0, 5, 6, 7, 3, 2, 1, 4])  # of 1, e01, e02, e03, e12, e13, e23, e0123 in a dual quaternion
 _SIGNS = np.array([1, -1, -1, -1, -1, 1, -1, -1], dtype=np.int8)
 
@@ -229,9 +229,15 @@ def motor_to_rotation(M: Multivector, /) -> tuple["Rotation", NDArray[Any]]:
 
     if isinstance(M, Multivector):
         refuse_tensors(M, "M", "motor_to_rotation")
-    q, t = motor_to_quaternion(M)
-    q = floats(q, "M", "motor_to_rotation")
-    return Rotation.from_quat(q.take(_SCALAR_LAST, axis=-1)), t
+    q, t = _scalar_last(M)
+    return Rotation.from_quat(floats(q, "M", "motor_to_rotation")), t
+
+
+@specialized()
+def _scalar_last(M: Multivector, /) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return quaternions as SciPy has them, x, y, z, w, and translations."""
+    w, v, t = parts_of_motor(M, "motor_to_rotation")
+    return np.concatenate([v, w[..., None]], axis=-1), t
 
 
 def _of_space(A: Any, owner: str, name: str = "algebra") -> None:
