@@ -1,7 +1,6 @@
 """Smoke test: the examples of every public name of both packages run (``pytest -m smoke``, one minute on two cores)."""
 
 import doctest
-import importlib
 import inspect
 import warnings
 
@@ -9,7 +8,6 @@ import pytest
 
 import clifford_rand
 import clifford_rand_nn
-from clifford_rand.conftest import MODULES
 
 NAMES = [(package, name) for package in (clifford_rand, clifford_rand_nn) for name in dir(package) if name[0] != "_"]
 
@@ -27,13 +25,10 @@ def _examples(package, name):
 
 @pytest.mark.smoke
 @pytest.mark.parametrize(("package", "name"), NAMES, ids=[f"{package.__name__}.{name}" for package, name in NAMES])
-def test_examples_run(package, name, monkeypatch, tmp_path):
+def test_examples_run(package, name, monkeypatch, tmp_path, doctest_namespace):
     monkeypatch.chdir(tmp_path)
     for test in _examples(package, name):
-        test.globs.update(
-            vars(inspect.getmodule(inspect.unwrap(getattr(package, name))))
-            | {name: importlib.import_module(module) for name, module in MODULES.items()}
-        )
+        test.globs.update(vars(inspect.getmodule(inspect.unwrap(getattr(package, name)))) | doctest_namespace)
         test.globs["__name__"] = "__main__"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

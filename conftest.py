@@ -15,7 +15,7 @@ MODULES = {
 }
 
 
-@pytest.fixture(autouse=True, scope="session")
-def doctest_names(doctest_namespace: dict[str, Any]) -> None:
-    """Add the modules by these names to the namespace of every example."""
-    doctest_namespace.update({name: import_module(module) for name, module in MODULES.items()})
+@pytest.fixture(scope="session")
+def doctest_namespace() -> dict[str, Any]:
+    """Return the modules by these names, which pytest adds to the namespace of every example."""
+    return {name: import_module(module) for name, module in MODULES.items()}
