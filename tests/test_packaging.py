@@ -92,7 +92,7 @@ def test_python_versions_are_declared_and_tested():
 
 
 def test_the_command_line_without_its_libraries_says_how_to_install_them():
-    code = "import sys; sys.modules.update(typer=None, rich=None); from clifford_rand_nn.cli.entry import main; main()"
+    code = "import sys; sys.modules.update(typer=None, rich=None); from clifford_rand_nn.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert re.fullmatch(r"error: clifford-rand needs typer: pip install .*typer.*\n", done.stderr)

@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.cli import app, console, entry, info, sigint
+from clifford_rand_nn import __main__ as entry
+from clifford_rand_nn.cli import app, console, info, sigint
 
 UNFINISHED = "interrupted: the command was not finished.\n"
 
