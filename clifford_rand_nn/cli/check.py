@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from clifford_rand_nn.proof_checker.report import main
+from clifford_rand_nn.proof_checker.__main__ import main
 
 
 def run_check(proof: Path) -> None:

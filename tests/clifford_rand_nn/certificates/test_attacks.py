@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from clifford_rand_nn.proof_checker import check as checker
+from clifford_rand_nn.proof_checker.__main__ import main
 from clifford_rand_nn.proof_checker.check import InvalidProofError, check, evaluate
 from clifford_rand_nn.proof_checker.dictionary import determinant
 from clifford_rand_nn.proof_checker.gated import read_patterns
 from clifford_rand_nn.proof_checker.kernel import kernel
-from clifford_rand_nn.proof_checker.report import main
 from support.proof_problems import proof
 
 GATED, FREE, PENALIZED, ROWS = "gated, huber", "plane, l1, free", "dictionary, l1, penalized", "rows, l2, free"

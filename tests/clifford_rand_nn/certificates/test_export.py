@@ -51,7 +51,7 @@ def test_the_checker_runs_without_the_library(tmp_path):
     folder = Path(checker.__file__).parent
     (tmp_path / "proof_checker").symlink_to(folder)
     command = [sys.executable, "-I", "-c", "import sys; sys.path.insert(0, '.'); sys.modules['numpy'] = None\n"
-               "from proof_checker.report import main; sys.exit(main(['proof.json']))"]  # fmt: skip
+               "from proof_checker.__main__ import main; sys.exit(main(['proof.json']))"]  # fmt: skip
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("valid\n")
     assert "all networks of any width" in done.stdout
