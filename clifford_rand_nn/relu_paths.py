@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,10 @@ from clifford_rand_nn.problems.relu import RELU_PENALTIES
 from clifford_rand_nn.refinement import pruned
 from clifford_rand_nn.regularization_path import PathSettings, RegularizationPath, Walk, path_function, path_of, walked
 from clifford_rand_nn.solvers.base import Limits, Result
-from clifford_rand_nn.solvers.lasso_path import DistinctRows, solution_at
-from clifford_rand_nn.solvers.lasso_path_following import MAX_BREAKPOINTS, homotopy
+from clifford_rand_nn.solvers.lasso_path import MAX_BREAKPOINTS, homotopy, solution_at
 from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 from clifford_rand_nn.solvers.stopping import handed_over
+from clifford_rand_nn.sparse_rows import merged_rows
 
 _MOST_BYTES = 2**30  # of a matrix whose path is followed exactly
 FIRST_SHARE = 0.25  # of max_time for the largest beta
@@ -148,6 +149,29 @@ def lasso_path(
     if quadratic and 8 * len(rows.X) * dictionary.n_columns <= largest:
         return _exact(rows, dictionary, settings, settings.limits(MAX_BREAKPOINTS, owner))
     return _by_columns(rows, Family.of(dictionary), settings, limits, owner, bias)
+
+
+class DistinctRows:
+    """Rows of X (n, d) with targets y (n, C), each once, in lexicographic order; for `WorkingSet` and `homotopy`.
+
+    A pricer and a dictionary of these rows make a solution equal to the last bit, not only within its gap.
+
+    ``X``, ``y`` (m, d). ``weights`` (m,): sums of the weights of equal rows, of mean 1.
+    """
+
+    def __init__(self, X: Array, y: Array, sample_weight: Array | None) -> None:
+        self._first, self._place = merged_rows(np.hstack([X, y]))
+        self._own = np.ones(len(X)) if sample_weight is None else sample_weight
+        mass = np.bincount(self._place, self._own)
+        self.X, self.y, self.weights = X[self._first], y[self._first], mass / mass.mean()
+
+    def restored(self, result: Result[WeightedNeurons]) -> Result[WeightedNeurons]:
+        """Return a result on the distinct rows as one on all rows: indices of rows, predictions, dual point."""
+        neurons, values, intercept = result.coefficients
+        spanning = np.concatenate([self._first, len(self._place) + np.arange(self.X.shape[1])])[neurons.rows]
+        theta = result.dual_point[self._place] * (self._own / self.weights[self._place])[:, None]
+        kept = WeightedNeurons(replace(neurons, rows=spanning), values, intercept)
+        return replace(result, coefficients=kept, fitted=result.fitted[self._place], dual_point=theta)
 
 
 def _distinct(X: ArrayLike, y: ArrayLike, settings: PathSettings, owner: str) -> DistinctRows:

@@ -17,8 +17,7 @@ from clifford_rand_nn.problems.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.problems.duality import constant_columns
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result
-from clifford_rand_nn.solvers.lasso_path import solution_at
-from clifford_rand_nn.solvers.lasso_path_following import MAX_BREAKPOINTS, homotopy
+from clifford_rand_nn.solvers.lasso_path import MAX_BREAKPOINTS, homotopy, solution_at
 
 _TOL, _PASSES = 1e-4, 300  # gap as a share of the squared targets, passes over the columns
 # Steps of other losses, passes of each, and the share of the objective that the last one gains, of Newton's method and

@@ -24,11 +24,10 @@ from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.problems.loss_registry import as_loss, loss_lines
 from clifford_rand_nn.problems.relu import RELU_PENALTIES, ConvexReLUProblem
 from clifford_rand_nn.refinement import pruned
-from clifford_rand_nn.relu_paths import beta_max_over
+from clifford_rand_nn.relu_paths import DistinctRows, beta_max_over
 from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.base import Result
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
-from clifford_rand_nn.solvers.lasso_path import DistinctRows
 from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 
 _SHARE = 0.5  # of max_time, as the other half is for the choice of beta

@@ -42,8 +42,7 @@ from clifford_rand_nn.problems.relu import ConvexReLUProblem
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso_path import solution_at
-from clifford_rand_nn.solvers.lasso_path_following import homotopy
+from clifford_rand_nn.solvers.lasso_path import homotopy, solution_at
 from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 from support.descents import Descent
 

@@ -52,7 +52,7 @@ def _work():
         refine_gates,
     )
     from clifford_rand_nn.problems.lasso import LassoProblem
-    from clifford_rand_nn.solvers.lasso_path_following import homotopy
+    from clifford_rand_nn.solvers.lasso_path import homotopy
     from support.limited import GATES, OURS, PATHS, SIGNS, SOLVERS, K, X, Y
 
     work = {name: partial(SOLVERS[name][1], tol=1e-12, max_iter=3000) for name in OURS}

@@ -30,7 +30,7 @@ from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.base import Limits, Status
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.kernel_newton import KernelNewton
-from clifford_rand_nn.solvers.lasso_path_following import homotopy
+from clifford_rand_nn.solvers.lasso_path import homotopy
 from clifford_rand_nn.solvers.stopping import BestIterate, Interrupts, handed_over, held, raise_held
 from support.ctrl_c import traced
 from support.limited import GATED, OURS, PATHS, RIDGE, SIGNS, SOLVERS, K, X, Y, is_sound

@@ -10,7 +10,7 @@ from clifford_rand_nn.solvers.base import Limits, Status, check_limits, is_stuck
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
-from clifford_rand_nn.solvers.lasso_path_following import homotopy
+from clifford_rand_nn.solvers.lasso_path import homotopy
 from clifford_rand_nn.solvers.stopping import Watch
 from support import limited
 from support.clock import within

@@ -15,8 +15,7 @@ from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint
-from clifford_rand_nn.solvers.lasso_path import solution_at
-from clifford_rand_nn.solvers.lasso_path_following import homotopy
+from clifford_rand_nn.solvers.lasso_path import homotopy, solution_at
 from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 from support.pairwise import pairwise
 from support.problems import LOSSES, ONE_OUTPUT, REAL_LOSSES, delta_of, targets

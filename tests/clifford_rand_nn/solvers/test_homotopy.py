@@ -8,7 +8,7 @@ from clifford_rand import ArgumentError
 from clifford_rand_nn import spiral
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.lasso_active_columns import ActiveColumns, CenteredColumns, turn
-from clifford_rand_nn.solvers.lasso_path_following import _Follower, homotopy
+from clifford_rand_nn.solvers.lasso_path import _Follower, homotopy
 from support.pairwise import pairwise
 
 
@@ -289,7 +289,7 @@ def test_a_wrong_turn_or_a_missed_breakpoint_is_noticed(broken, monkeypatch):
         return (end, zero) if len(self.found) < 4 else (end / 3, np.zeros_like(zero))
 
     if broken == "turn":
-        monkeypatch.setattr("clifford_rand_nn.solvers.lasso_path_following.turn", deaf)
+        monkeypatch.setattr("clifford_rand_nn.solvers.lasso_path.turn", deaf)
     else:
         monkeypatch.setattr(_Follower, "_next", hasty)
     rng = np.random.default_rng(2)
