@@ -219,7 +219,7 @@ def _calibration_lines(row: Any) -> list[str]:
     if row.spread_out is not None and calibration.share:
         ratio = float(row.spread_out[0] / calibration.scale)
         here = "about average" if 0.8 < ratio < 1.25 else "below average" if ratio <= 0.8 else "above average"
-        text += f", and are nearer to even odds where the predictive variance is large; here it is {here}"
+        text += f". They are nearer to even odds where the predictive variance is large; here it is {here}"
     return [text + "."]
 
 
