@@ -1,7 +1,7 @@
 """The program ``clifford-rand``: its commands, their options and help; known errors are one line on stderr.
 
-The work of a command is in the file of its name, that of ``check`` in `proof_checker`, and imported when it runs: help
-and completion of a shell are quick.
+The work of a command is in the file of its name, which is imported when it runs: help and completion of a shell are
+quick.
 """
 
 from pathlib import Path
@@ -214,9 +214,9 @@ def check(proof: Annotated[Path, typer.Argument(help="Proof that prove wrote.")]
 
     The checker is a folder of short files that use Python's standard library alone and share no code with the rest.
     """
-    from clifford_rand_nn.proof_checker.__main__ import main
+    from clifford_rand_nn.cli.check import run_check
 
-    raise typer.Exit(main([str(proof)]))
+    run_check(proof)
 
 
 def info(model: ModelFile, as_json: AsJson = False) -> None:
