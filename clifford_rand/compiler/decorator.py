@@ -1,11 +1,5 @@
-"""Functions compiled by Numba, and the user's folder of their code; NumPy and Python where there is no Numba.
+"""Functions compiled by Numba, or run by NumPy and Python where there is no Numba, as in a browser."""
 
-Numba takes 0.4 s to import: whether there is code of a function is known without it.
-"""
-
-import hashlib
-import os
-import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -13,6 +7,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from clifford_rand.compiler.folder import source_name
 from clifford_rand.errors import MissingCompilerWarning, require
 
 
@@ -90,59 +85,3 @@ def compile_source(source: str, module: str, **options: Any) -> Any:
     kernel = kernel_of(source, {"__name__": module})
     kernel.__name__ = kernel.__qualname__ = source_name(source)  # of which a process has one
     return compiled(text=source, **options)(kernel)
-
-
-# ---- the folder
-
-
-def code_folder() -> Path | None:
-    """Return the folder of machine code, of mode 0700 and created if need be; None without one.
-
-    It is in NUMBA_CACHE_DIR if that is set, with the user's number in its name, as others may share that folder; else
-    in the user's cache folder.
-    """
-    try:
-        folder = _path()
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if hasattr(os, "getuid") and not _is_private(folder):
-            return None
-    except (OSError, RuntimeError):  # nobody may write there, or the user has no home
-        return None
-    return folder
-
-
-def _path() -> Path:
-    own = os.environ.get("NUMBA_CACHE_DIR")
-    if own:
-        return Path(own) / f"clifford_rand_{os.getuid() if hasattr(os, 'getuid') else 'code'}"
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "clifford_rand"
-
-
-def _is_private(folder: Path) -> bool:
-    """Tell whether no other user can exchange files in a folder; one of this user that others can enter is closed."""
-    link, status = os.lstat(folder), os.stat(folder)
-    if {link.st_uid, status.st_uid} != {os.getuid()}:
-        return False
-    if status.st_mode & 0o077:
-        try:
-            os.chmod(folder, 0o700)
-        except OSError:  # a file system that may only be read
-            return not status.st_mode & 0o022
-    return True
-
-
-def is_cached(source: str) -> bool:
-    """Tell whether machine code of generated code is on the disk, for whatever types and processor."""
-    folder = code_folder()
-    return folder is not None and any(folder.glob(f"*.{source_name(source)}.*"))
-
-
-def source_name(source: str) -> str:
-    """Return the name of the function of generated code, by its digest."""
-    return f"loop_{hashlib.blake2b(source.encode(), digest_size=16).hexdigest()}"
