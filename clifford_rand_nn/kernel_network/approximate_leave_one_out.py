@@ -148,7 +148,7 @@ class LeftOut:
         parts: Groups = list(np.arange(n)[:, None]) if groups is None else groups
         parts = [g for g in parts if asked[g].any()]
         sizes = np.array([len(g) for g in parts])
-        shifts = np.full((n, C), np.nan)
+        shifts: Array = np.full((n, C), np.nan)
         far: list[tuple[float, NDArray[np.intp], NDArray[np.intp]]] = []
         bend = third_derivatives(self._datafit, self._f)
         for first, last in _tiles(sizes):
