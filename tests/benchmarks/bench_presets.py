@@ -4,8 +4,8 @@
 
 Steady CPU times in µs: one object, and one element of a batch of n. ``--first`` adds the first call of each function in
 a process of its own, with an empty cache of compiled code and with what that one left. ``--pairs`` prints the times of
-functions of two conformal objects for every two kinds instead, and of `pga.join` beside them. The script leaves with 1
-if a public function is missing here.
+functions of two conformal objects for every two kinds instead, and of `pga.join` beside them; then of `cga.intersect`
+for objects in special position, by its path and by itself. The script leaves with 1 if a public function is missing.
 """
 
 import functools
@@ -143,6 +143,24 @@ def pairs() -> None:
             is_undefined = function is cga.angle and "point" in (name, other)
             row += f"{'':>9}" if is_undefined else f"{steady(functools.partial(function, A, B)):>9.1f}"
         print(f"{name + ', ' + other:<24} {row} {steady(join):>9.1f}", flush=True)
+    print(f"\n{'in special position':<24} {'intersect':>30} {'by an SVD':>13}")
+    for name, (A, B) in special(alg, x).items():
+        times = [steady(functools.partial(f, A, B)) for f in (cga.intersect, cga.intersect.specialization.function)]
+        print(f"{name:<24} {times[0]:>30.1f} {times[1]:>13.1f}", flush=True)
+
+
+def special(alg: cr.Algebra, x: Callable[..., Any]) -> dict[str, tuple[cr.Multivector, cr.Multivector]]:
+    """Return pairs of objects that lie together in less than the whole conformal space."""
+    (u, v, n), o = np.linalg.qr(x((3, 3)))[0], x(3)
+    circle, plane = cga.circle(alg, o, 2, n), cga.plane(alg, n, n @ o)
+    line, other, third = (cga.line(alg, o + p, direction=w) for p, w in ((u, u + v), (u, u - v), (v, u + v)))
+    return {
+        "circles of one plane": (circle, cga.circle(alg, o + 1.5 * u, 1.7, n)), "lines that cross": (line, other),
+        "concentric circles": (circle, cga.circle(alg, o, 1, n)), "circle in a plane": (circle, plane),
+        "equal circles": (circle, -3 * circle), "parallel lines": (line, third), "line in a plane": (line, plane),
+        "line and circle": (line, circle), "point of a circle": (cga.up(alg, o + 2 * v), circle),
+        "parallel planes": (plane, cga.plane(alg, n, n @ o + 1)),
+    }  # fmt: skip
 
 
 def public(model: types.ModuleType) -> set[str]:

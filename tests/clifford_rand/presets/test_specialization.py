@@ -175,6 +175,17 @@ def test_arguments_of_several_kinds_have_several_paths():
             assert pga.norm(pga.line(SPACE, [0, 0, 0], [1.0, 0, 0]).astype(dtype)).dtype == dtype
 
 
+def test_the_path_that_served_last_is_tried_first():
+    distance = specialization.specialized(x=1)(lambda x: x[..., 0] if np.asanyarray(x)[..., 0] > 0 else -x[..., 0])
+    for value in (1.0, -2.0, 3.0, -4.0, -5.0):
+        assert distance(np.array([value])) == abs(value)
+        (kind,) = distance.specialization._kinds.values()
+        assert len(kind.paths) <= 2
+        served = [path.run([[value]]) is not None for path in kind.paths]
+        assert served.count(True) == 1
+        assert served[0] or value == -2.0  # that path was new
+
+
 def test_equal_algebras_share_their_paths():
     for _ in range(3):
         distance = pga.distance(*(pga.point(cr.Algebra.pga(3), x) for x in ([0.0, 0, 0], [3.0, 4, 0])))
