@@ -15,7 +15,8 @@ from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
-from clifford_rand_nn.pricing.family import Family, Multipliers
+from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.pricing.moments import Multipliers
 from clifford_rand_nn.problems.duality import exact_offsets
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.lasso import Weights

@@ -30,7 +30,7 @@ from clifford_rand_nn.certificates.witnesses import (
 )
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.family import MomentPricer, Multipliers
+from clifford_rand_nn.pricing.moments import MomentPricer, Multipliers
 from clifford_rand_nn.pricing.simplices import MAX_D, SimplexPricer
 from clifford_rand_nn.problems.loss_registry import loss_of
 from clifford_rand_nn.proof_checker.check import InvalidProofError, evaluate, read_csv

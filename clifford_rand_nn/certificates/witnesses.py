@@ -21,7 +21,7 @@ from clifford_rand_nn.certificates.claims import KernelClaim
 from clifford_rand_nn.certificates.dual_points import DualPoint, Stated, over_common_denominator, rational, table
 from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.pricing.cone_best import Cones
-from clifford_rand_nn.pricing.family import MomentPricer, enclosing_ball
+from clifford_rand_nn.pricing.moments import MomentPricer, enclosing_ball
 from clifford_rand_nn.pricing.simplices import SimplexPricer, SimplicialCones
 from clifford_rand_nn.proof_checker.check import Problem, dot, read_problem
 from clifford_rand_nn.proof_checker.cones import Cone, axes_of, is_copositive, name

@@ -9,7 +9,7 @@ activation :math:`(x_i\cdot m + s_i)/2`:
           \max\big(|x_i\cdot m|,\ x_i^TUx_i/||x_i||\big) \le s_i \le \sqrt{\mu\,x_i^TUx_i}.
 
 The penalty is :math:`\beta\mu`, for several outputs :math:`\beta` times the norm of their masses. The dual point of its
-optimum is the best one that the multipliers of `clifford_rand_nn.pricing.family` can bound.
+optimum is the best one that the multipliers of `clifford_rand_nn.pricing.moments` can bound.
 """
 
 import warnings
@@ -23,7 +23,8 @@ from clifford_rand._typing import Array, NDArray
 from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.certificates.values import in_units, with_network_values
-from clifford_rand_nn.pricing.family import Family, Multipliers, lifted_rows
+from clifford_rand_nn.pricing.family import Family
+from clifford_rand_nn.pricing.moments import Multipliers, lifted_rows
 from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.loss_registry import loss_of
 from clifford_rand_nn.solvers.cvxpy_reference import units_of, weighted_loss

@@ -5,7 +5,7 @@ import pytest
 
 from clifford_rand import ArgumentError
 from clifford_rand_nn.estimators.any_width_bound import moment_relaxation
-from clifford_rand_nn.pricing.family import MomentPricer, Multipliers, Quadratic, lifted_rows
+from clifford_rand_nn.pricing.moments import MomentPricer, Multipliers, Quadratic, lifted_rows
 from clifford_rand_nn.pricing.simplices import SimplexPricer
 from clifford_rand_nn.pricing.sweep import SweepPricer
 from clifford_rand_nn.problems.datafit import Datafit
