@@ -183,32 +183,57 @@ def _least_entry(S: Array, goal: Array, sign: Array | None, c: float) -> Weights
 
 
 def moment_family(pricer: MomentPricer, free: bool, dual: DualPoint) -> Stated:
-    """Return bounds of all neurons for a dual point, of an output and its negative each.
+    """Return bounds of all neurons for a dual point, of an output and its negative each, as trees of cells.
 
     ``free``: the pricer's rows are those of free biases, see `lifted_rows`.
     """
     theta = dual.doubles()
-    bounds = [_moment_bound(pricer, theta, k, 2.0 if free else 1.0) for k in range(2 * theta.shape[1])]
-    stated: Stated = {"kind": "moments", "bounds": bounds}
+    stated: Stated = {
+        "kind": "moments",
+        "bounds": [_moment_tree(pricer, theta, cells, 0, free) for cells in pricer.cells],
+    }
     if free:
         center, radius = enclosing_ball(pricer.X)
         stated |= {"center": table(center[None]), "square": rational(Fraction(radius * (1 + _ROOM)) ** 2)}
     return stated
 
 
-def _moment_bound(pricer: MomentPricer, theta: Array, k: int, lifted: float) -> Stated:
-    rates, slopes, squares = (part[k] for part in pricer.multipliers)
-    own, reach = theta[:, k // 2] * (-1) ** k, np.maximum(pricer.reach, np.finfo(np.float64).tiny)
+def _moment_tree(pricer: MomentPricer, theta: Array, cells: NDArray[np.intp], depth: int, free: bool) -> Stated:
+    """Return the tree of cells whose paths are the same up to a depth."""
+    paths = pricer.multipliers.paths[cells]
+    row = abs(int(paths[0, depth])) if depth < paths.shape[1] else 0
+    if not row:
+        return _moment_bound(pricer, theta, int(cells[0]), free)
+    sides = (("on", row), ("off", -row))
+    halves = {
+        side: _moment_tree(pricer, theta, cells[paths[:, depth] == step], depth + 1, free) for side, step in sides
+    }
+    return {"row": str(row - 1), **halves}
+
+
+def _moment_bound(pricer: MomentPricer, theta: Array, cell: int, free: bool) -> Stated:
+    rates, slopes, squares, trees, paths, cuts = (part[cell] for part in pricer.multipliers)
+    own, reach = theta[:, trees // 2] * (-1) ** trees, np.maximum(pricer.reach, np.finfo(np.float64).tiny)
     # t(z)₊ <= c + pz + qz² from the bounds of |z|
     p = np.where(own > 0, own / 2, own * (1 + (1 - _ROOM) * slopes) / 2)
     q = np.where(own > 0, own * rates / (4 * reach), own * np.maximum(squares - 2 * _ROOM, 0) / (2 * reach))
     c = np.where(q > 0, p**2 / np.where(q > 0, 4 * q, 1.0) * (1 + _ROOM), 0.0)
-    value, level = pricer.quadratic(theta, k).largest()
-    return {
-        "functions": table(np.column_stack([p, q, c])),
-        "level": rational(level / lifted),
+    fixed = np.abs(paths[paths != 0]) - 1
+    value, level = pricer.quadratic(theta, cell).largest()
+    stated = {
+        "functions": table(np.delete(np.column_stack([p, q, c]), fixed, axis=0)),
+        "level": rational(level / (2 if free else 1)),
         "value": rational(max(value, 0.0) * (1 + _ABOVE)),
     }
+    if not len(fixed):
+        return stated
+    # for products with z instead of t, and for directions (v, b + v·m)
+    own_cuts = cuts[: len(fixed)] * (np.abs(own) @ pricer.reach) / reach[fixed, None]
+    if free:
+        own_cuts[:, 1:] /= 2**0.5
+        own_cuts[:, -1] /= enclosing_ball(pricer.X)[1]
+    own_cuts[:, 0] *= 1 + _ROOM * 4
+    return stated | {"cuts": table(own_cuts)}
 
 
 class SimplexWitness:

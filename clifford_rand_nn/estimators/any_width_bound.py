@@ -10,9 +10,16 @@ activation :math:`(x_i\cdot m + s_i)/2`:
 
 The penalty is :math:`\beta\mu`, for several outputs :math:`\beta` times the norm of their masses. The dual point of its
 optimum is the best one that the multipliers of `clifford_rand_nn.pricing.moments` can bound.
+
+Directions are then split into cells by the sides of rows. Each cell has moments of its own: on a side :math:`\sigma`,
+:math:`s_i=\sigma x_i\cdot m` and :math:`||Ux_i||\le\sigma x_i\cdot m`. The program of all cells is a sharper one. Each
+cell that has a mass at its optimum is split by the row whose mean activation the relaxation overstates most.
 """
 
+import time
 import warnings
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -30,74 +37,130 @@ from clifford_rand_nn.problems.loss_registry import loss_of
 from clifford_rand_nn.solvers.cvxpy_reference import units_of, weighted_loss
 from clifford_rand_nn.sparse_rows import with_feature
 
-_LEAST = 1e-9  # of the mean of |t|, whose reciprocal is a rate
+_TINY = np.finfo(np.float64).tiny
+_SMALL = 1e-3  # of the mass of all cells: below it a cell is not split
+_NEGLIGIBLE = 1e-4  # of the sum of |weights|, which the activation of a row has to be off for a split
+_SURE = 0.1  # of the largest |weight|: above it the sign of a weight is taken for granted, which halves the constraints
+MOST_CELLS = 500  # of a program of some minutes
+_GROWTH = 1.5  # of the time of a program by a split
 # The relaxation loses more than the solver's last digits are worth.
 _TOLERANCES = {"solver": "CLARABEL", "tol_gap_rel": 1e-4, "tol_gap_abs": 1e-9, "tol_feas": 1e-6}
 _FIRST_ORDER = {"solver": "SCS", "eps": 1e-5}
 _LARGEST = 2e5  # rows times squared columns times outputs, some seconds
 
 
-def of_any_width(certificate: Certificate, X: Array, targets: Array, weights: Array | None) -> Certificate:
-    """Return the certificate of the same network with a bound over all neurons, by `moment_relaxation`.
+def of_any_width(
+    certificate: Certificate,
+    X: Array,
+    targets: Array,
+    weights: Array | None,
+    seconds: float = np.inf,
+    most_cells: int = MOST_CELLS,
+) -> Certificate:
+    """Return the certificate of the same network with a bound over all neurons, by `moment_relaxations`.
 
-    ``X`` (n, d) are the rows that count, ``targets`` (n, C) as the loss takes them, ``weights`` (n,) of mean 1.
+    ``X`` (n, d) are the rows that count, ``targets`` (n, C) as the loss takes them, ``weights`` (n,) of mean 1. Cells
+    are split while the next program is expected to end within these ``seconds``, and there are at most ``most_cells``.
     """
+    began = late = time.perf_counter()
     units, scaled, rows, moved = in_units(certificate, X, targets, "certify")
     family = cast(NetworkClaim, scaled.claim).family
     lifted = lifted_rows(with_feature(rows, family.feature), family.bias)
     datafit = Datafit(loss_of(scaled), moved, weights)
-    point, multipliers = moment_relaxation(lifted, datafit, scaled.beta, certificate.fit_intercept)
-    claim = cast(NetworkClaim, certificate.claim)
-    family = Family("moments", family.p, family.bias, multipliers, claim.family.feature)
-    pricer = family.pricer(X)
-    proof = replace(
-        certificate,
-        claim=replace(claim, family=family),
-        dual_point=np.ldexp(point, units.y),
-        scope=pricer.scope,
-        n_patterns=pricer.n_atoms,
-    )
-    return with_network_values(proof, X, targets, weights, bound=True)
+    claim, proofs = cast(NetworkClaim, certificate.claim), []
+    for point, multipliers in moment_relaxations(lifted, datafit, scaled.beta, certificate.fit_intercept, most_cells):
+        family = Family("moments", family.p, family.bias, multipliers, claim.family.feature)
+        pricer = family.pricer(X)
+        proof = replace(
+            certificate,
+            claim=replace(claim, family=family),
+            dual_point=np.ldexp(point, units.y),
+            scope=pricer.scope,
+            n_patterns=pricer.n_atoms,
+        )
+        proofs.append(with_network_values(proof, X, targets, weights, bound=True))
+        last, late = late, time.perf_counter()
+        if late - began + _GROWTH * (late - last) > seconds:
+            break
+    if not proofs:
+        raise RuntimeError("CVXPY did not solve the relaxation of networks of any width")
+    return max(proofs, key=lambda proof: proof.lower_bound)
 
 
 class _Moments(NamedTuple):
-    """Moments of weighted directions, for unit rows (m, k)."""
+    """Moments of weighted directions in a cell, for unit rows (m, k)."""
 
+    path: tuple[int, ...]
+    free: NDArray[np.intp]  # rows whose sides are open
+    above: NDArray[np.intp]  # of these, those whose sizes are bounded from above
+    below: NDArray[np.intp]
     mass: Any
-    mean: Any  # (m,): of t = x·u
-    sizes: Any  # (m,): of |t|
-    squares: Any  # (m,): of t
+    mean: Any  # (k,)
+    sizes: Any  # of |t| of free rows
+    total: Any  # (m,): of t + |t|
     constraints: list[Any]
 
     @classmethod
-    def of(cls, rows: Array) -> "_Moments":
-        """Return variables with their constraints."""
+    def of(cls, rows: Array, path: tuple[int, ...], signs: Array) -> "_Moments":
+        """Return variables with their constraints, for the signs (m,) that weights of rows have; 0: both."""
         m, k = rows.shape
-        matrix, sizes = cp.Variable((k + 1, k + 1), PSD=True), cp.Variable(m, nonneg=True)
-        mass, mean = matrix[k, k], rows @ matrix[:k, k]
-        squares = cp.sum(cp.multiply(rows @ matrix[:k, :k], rows), axis=1)
-        constraints = [
-            cp.abs(mean) <= sizes,
-            squares <= sizes,
-            cp.SOC(mass + squares, cp.vstack([2 * sizes, mass - squares])),
-            cp.trace(matrix[:k, :k]) <= mass,
-        ]
-        return cls(mass, mean, sizes, squares, constraints)
+        sides, fixed = np.zeros(m), np.abs(path).astype(np.intp) - 1
+        sides[fixed] = np.sign(path)
+        free = np.flatnonzero(sides == 0)
+        above, below = np.flatnonzero(signs[free] >= 0), np.flatnonzero(signs[free] <= 0)
+        matrix, sizes = cp.Variable((k + 1, k + 1), PSD=True), cp.Variable(len(free))
+        U, mean, mass, own = matrix[:k, :k], matrix[:k, k], matrix[k, k], rows[free]
+        squares = (own[:, :, None] * own[:, None]).reshape(len(own), -1) @ cp.vec(U, order="C")
+        constraints = [cp.trace(U) <= mass]
+        if len(below):
+            t = own[below] @ mean
+            constraints += [t <= sizes[below], -t <= sizes[below], squares[below] <= sizes[below]]
+        if len(above):
+            u = squares[above]
+            constraints.append(cp.SOC(mass + u, cp.vstack([2 * sizes[above], mass - u])))
+        if path:
+            normals = sides[fixed, None] * rows[fixed]
+            constraints.append(cp.SOC(normals @ mean, U @ normals.T))
+        total = (rows * (1 + sides)[:, None]) @ mean + np.eye(m)[:, free] @ sizes
+        return cls(path, free, above, below, mass, mean, sizes, total, constraints)
 
-    def multipliers(self, lengths: Array, theta: Array) -> tuple[Array, Array, Array]:
-        """Return the best w, ν and κ for a dual point of the rows, of these lengths."""
-        weights = theta * lengths
-        weights = weights / max(float(np.abs(weights).max()), np.finfo(np.float64).tiny)
-        total = cp.sum(cp.multiply(weights, self.mean + self.sizes))
-        _solve(cp.Problem(cp.Maximize(total), [*self.constraints, self.mass == 1]))
-        first, second = (np.maximum(constraint.dual_value, 0.0) for constraint in self.constraints[:2])
-        share = first / np.maximum(first + second, np.finfo(np.float64).tiny)
-        rates = 1 / np.sqrt(np.maximum(self.squares.value, _LEAST**2))
-        return rates, share * np.sign(self.mean.value), 1 - share
+    def multipliers(self, m: int, scale: float) -> tuple[Array, Array, Array, Array]:
+        """Return w, ν and κ of all m rows, and cuts (K, 1 + k) times a scale."""
+        duals = [constraint.dual_value for constraint in self.constraints[1:]]
+        rates, slopes, squares, cuts = np.ones(m), np.zeros(m), np.zeros(m), np.zeros((0, 1 + self.mean.size))
+        if len(self.below):
+            up, down, square = (np.maximum(dual, 0) for dual in duals[:3])
+            weights, rows = np.maximum(up + down + square, _TINY), self.free[self.below]
+            slopes[rows], squares[rows] = (up - down) / weights, square / weights
+            duals = duals[3:]
+        if len(self.above):
+            level, (_, part) = duals.pop(0)
+            rates[self.free[self.above]] = np.sqrt(np.maximum(level - part, _TINY) / np.maximum(level + part, _TINY))
+        if self.path:
+            level, vectors = duals.pop()
+            cuts = scale * np.column_stack([level, vectors.T])
+        return rates, slopes, squares, cuts
+
+    def halves(self, rows: Array, weights: Array, least: float) -> list[tuple[int, ...]]:
+        """Return the paths of its two halves, or its own if it has less than a ``least`` mass.
+
+        ``weights`` (m,) are those of the activations of rows.
+        """
+        gains = weights[self.free] * (self.sizes.value - np.abs(rows[self.free] @ self.mean.value))
+        best = int(np.argmax(gains))
+        enough = self.mass.value > least and gains[best] > _NEGLIGIBLE * self.mass.value * np.abs(weights).sum()
+        if not enough or len(self.free) == 1:
+            return [self.path]
+        return [(*self.path, side * (int(self.free[best]) + 1)) for side in (1, -1)]
 
 
-def moment_relaxation(rows: Array, datafit: Datafit, beta: float, intercept: bool) -> tuple[Array, Multipliers]:
-    """Solve the relaxation for rows (n, D) without biases; return the dual point (n, C) and multipliers for it."""
+def moment_relaxations(
+    rows: Array, datafit: Datafit, beta: float, intercept: bool, most_cells: int = MOST_CELLS
+) -> Iterator[tuple[Array, Multipliers]]:
+    """Solve relaxations for rows (n, D) without biases, each of more cells, up to ``most_cells``.
+
+    Yields dual points (n, C) and multipliers for them.
+    """
     n, C = datafit.y.shape
     kept = _chosen(n, rows.shape[1], C)
     basis = np.linalg.qr(rows[kept].T)[0] if len(kept) < rows.shape[1] else np.eye(rows.shape[1])
@@ -108,34 +171,64 @@ def moment_relaxation(rows: Array, datafit: Datafit, beta: float, intercept: boo
     weights = None if datafit.sample_weight is None else datafit.sample_weight[kept]
     part = Datafit(datafit.loss, datafit.y[kept], weights)
     size, unit = units_of(own, part)
-    signed = [[_Moments.of(directions) for _ in "+-"] for _ in range(C)]
-    added = [up.mean + up.sizes - down.mean - down.sizes for up, down in signed]
-    f = cp.vstack([cp.multiply(lengths / (2 * size), each) for each in added]).T
-    level = cp.Variable((1, C)) if intercept else np.zeros((1, C))
-    predictions = f + np.ones((len(kept), 1)) @ level
-    masses = cp.hstack([up.mass + down.mass for up, down in signed])
-    objective = weighted_loss(part, predictions, unit) + n * beta / (size * unit) * cp.norm(masses)
-    constraints = [constraint for pair in signed for moments in pair for constraint in moments.constraints]
-    _solve(cp.Problem(cp.Minimize(objective), constraints))
-    point = part.residual(predictions.value * unit)
-    theta = np.zeros((n, C))
-    theta[kept] = point
-    multipliers = Multipliers(np.ones((2 * C, n)), np.zeros((2 * C, n)), np.zeros((2 * C, n)))
-    moments = signed[0][0]
-    for k in range(2 * C):
-        for whole, chosen in zip(multipliers, moments.multipliers(lengths, (-1) ** k * point[:, k // 2]), strict=True):
-            whole[k, kept] = chosen
-    return theta, multipliers
+    paths: list[list[tuple[int, ...]]] = [[()]] * 2 * C
+    signs = np.zeros((2 * C, len(kept)))
+    while True:
+        trees = [[_Moments.of(directions, path, signs[k]) for path in cells] for k, cells in enumerate(paths)]
+        totals = [sum(cell.total for cell in cells) for cells in trees]
+        f = cp.vstack([cp.multiply(lengths / (2 * size), totals[k] - totals[k + 1]) for k in range(0, 2 * C, 2)]).T
+        level = cp.Variable((1, C)) if intercept else np.zeros((1, C))
+        predictions = f + np.ones((len(kept), 1)) @ level
+        masses = cp.hstack([sum(cell.mass for cells in trees[k : k + 2] for cell in cells) for k in range(0, 2 * C, 2)])
+        objective = weighted_loss(part, predictions, unit) + n * beta / (size * unit) * cp.norm(masses)
+        constraints = [constraint for cells in trees for cell in cells for constraint in cell.constraints]
+        solvers = (_TOLERANCES,) if any(map(any, paths)) else (_TOLERANCES, _FIRST_ORDER)  # of many cells it is slow
+        if not _is_solved(cp.Problem(cp.Minimize(objective), constraints), solvers):
+            return
+        point = part.residual(predictions.value * unit)
+        theta = np.zeros((n, C))
+        theta[kept] = point
+        weighted = np.repeat(point.T, 2, axis=0) * np.tile([[1], [-1]], (C, 1)) * lengths
+        signs = np.where(np.abs(weighted) > _SURE * np.abs(weighted).max(), np.sign(weighted), 0)
+        yield theta, _multipliers(trees, [size * unit / max(np.abs(g).sum(), _TINY) for g in weighted], n, kept, basis)
+        least = _SMALL * sum(cell.mass.value for cells in trees for cell in cells)
+        split = [
+            [path for cell in cells for path in cell.halves(directions, weighted[k], least)]
+            for k, cells in enumerate(trees)
+        ]
+        if split == paths or sum(map(len, split)) > most_cells:
+            return
+        paths = split
 
 
-def _solve(problem: cp.Problem) -> None:
-    """Solve; whatever the accuracy, what is found is a bound once it is priced."""
+def _multipliers(
+    trees: list[list[_Moments]], scales: list[float], n: int, kept: NDArray[np.intp], basis: Array
+) -> Multipliers:
+    """Return the multipliers of cells of trees, of rows ``kept`` of n in a ``basis`` (D, k) of their directions."""
+    cells = [(k, cell) for k, own in enumerate(trees) for cell in own]
+    T, K = len(cells), max(len(cell.path) for _, cell in cells)
+    rates, slopes, squares = np.ones((T, n)), np.zeros((T, n)), np.zeros((T, n))
+    paths, cuts = np.zeros((T, K), dtype=np.intp), np.zeros((T, K, 1 + len(basis)))
+    for t, (k, cell) in enumerate(cells):
+        *parts, own = cell.multipliers(len(kept), scales[k])
+        for whole, part in zip((rates, slopes, squares), parts, strict=True):
+            whole[t, kept] = part
+        steps = np.array(cell.path, dtype=np.intp)
+        paths[t, : len(steps)] = np.sign(steps) * (kept[np.abs(steps) - 1] + 1)
+        cuts[t, : len(steps)] = np.column_stack([own[:, 0], own[:, 1:] @ basis.T])
+    return Multipliers(rates, slopes, squares, np.array([k for k, _ in cells]), paths, cuts)
+
+
+def _is_solved(problem: cp.Problem, solvers: tuple[dict[str, Any], ...]) -> bool:
+    """Solve by the first solver that can; whatever the accuracy, what is found is a bound once it is priced."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Solution may be inaccurate")
-        try:
-            problem.solve(**_TOLERANCES)
-        except cp.SolverError:  # steps too short, of exponential cones
-            problem.solve(**_FIRST_ORDER)
+        for options in solvers:
+            with suppress(cp.SolverError):  # steps too short, of exponential cones
+                problem.solve(**options)
+            if problem.value is not None and np.isfinite(problem.value):
+                return True
+    return False
 
 
 def _chosen(n: int, d: int, outputs: int) -> NDArray[np.intp]:

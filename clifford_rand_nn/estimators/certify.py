@@ -105,7 +105,8 @@ def certify(network: Any, X: ArrayLike, y: ArrayLike, **options: Any) -> Verdict
     which change no prediction. The convex program of the same problem is trained from the network's neurons. Its dual
     point bounds the objective of every network of a family from below: of all networks of any width, where every
     neuron there is can be priced in time; else of all whose neurons have the activation patterns of the network, of
-    linear models or of sampled hyperplanes. Then networks of any width are bounded by a semidefinite relaxation.
+    linear models or of sampled hyperplanes. Then networks of any width are bounded by a semidefinite relaxation, which
+    branch and bound makes sharper for half of ``max_time``.
 
     Parameters
     ----------

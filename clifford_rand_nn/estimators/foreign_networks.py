@@ -55,7 +55,8 @@ n_gates : int
 tol : float > 0
     Relative gap to which the convex program is solved.
 max_time : float or None
-    Seconds for the program, which proves a bound wherever it ends; `polish` may solve two.
+    Seconds for the program, which proves a bound wherever it ends; `polish` may solve two. A relaxation of every neuron
+    takes what is left of half of them.
 random_state : int, Generator or None
 """
 

@@ -173,7 +173,8 @@ class TrainingProgram(ConvexReLU):
 
         task, claim = self.task, cast(NetworkClaim, certificate.claim)
         own = replace(certificate, claim=replace(claim, standard=None))  # the task has standardized rows
-        proof = of_any_width(own, task.X, task.targets, task.weights)
+        seconds = (_UNLIMITED if self.max_time is None else _SHARE * self.max_time) - task.seconds
+        proof = of_any_width(own, task.X, task.targets, task.weights, seconds)
         return replace(proof, claim=replace(cast(NetworkClaim, proof.claim), standard=claim.standard))
 
     def certified(self, network: TwoLayerNetwork, proofs: list[Certificate]) -> Certificate:

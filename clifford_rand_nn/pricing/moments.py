@@ -12,6 +12,10 @@ for every :math:`w>0`, and all :math:`\nu` and :math:`\kappa\ge0` with :math:`|\
 
 Any multipliers (w, ν, κ) give a bound, so it holds whoever chose them. The best ones are those of a semidefinite
 relaxation, see `clifford_rand_nn.estimators.any_width_bound`.
+
+Directions are split into cells by the sides of rows: where :math:`\sigma t\ge0` for a row, its activation is linear.
+There :math:`\sigma t(\zeta+z\cdot u)\ge0` for all :math:`\zeta\ge||z||`, so that it may be added to the bound of the
+cell (a cut). The cells are the leaves of a tree, so that they cover all directions, and the bound is the largest one.
 """
 
 from collections.abc import Callable
@@ -22,7 +26,7 @@ from scipy.optimize import brentq
 
 from clifford_rand._checks import as_rows, describe, fail
 from clifford_rand._threads import cached_property
-from clifford_rand._typing import Array, ArrayLike
+from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.pricing.base import Priced, Pricer, check_price, nothing
 
 _ROUNDING = 1e-13  # of Σ|θ|r: what sums of products and eigenvalues lose
@@ -30,11 +34,30 @@ _EDGE = 1e-12  # of the size of Q, by which λ is above its eigenvalues
 
 
 class Multipliers(NamedTuple):
-    """Multipliers of n rows, for θ and -θ of each of C outputs: those of output c are 2c and 2c + 1."""
+    """Multipliers of n rows in T cells of directions: the leaves of trees, for θ and -θ of each of C outputs."""
 
-    rates: Array  # (2C, n): w > 0
-    slopes: Array  # (2C, n): ν
-    squares: Array  # (2C, n): κ
+    rates: Array  # (T, n): w > 0
+    slopes: Array  # (T, n): ν
+    squares: Array  # (T, n): κ
+    trees: NDArray[np.intp]  # (T,): 2c for θ of output c, 2c + 1 for -θ
+    paths: NDArray[np.intp]  # (T, K): σ(i + 1) for the side σ of row i, from the root; then 0
+    cuts: Array  # (T, K, 1 + D): ζ and z of each, over Σ|θ|r
+
+    def path(self, cell: int) -> list[int]:
+        """Return the path of a cell."""
+        return [step for step in self.paths[cell].tolist() if step]
+
+
+def paths_cover(paths: list[list[int]]) -> bool:
+    """Tell whether the cells at the end of these paths are all directions.
+
+    >>> paths_cover([[1], [-1, 3], [-1, -3]]), paths_cover([[1], [-1, 3]]), paths_cover([[]])
+    (True, False, True)
+    """
+    if not paths or not all(paths):
+        return bool(paths)
+    row = abs(paths[0][0])
+    return all(paths_cover([path[1:] for path in paths if path[0] == step]) for step in (row, -row))
 
 
 class Quadratic(NamedTuple):
@@ -103,9 +126,15 @@ class MomentPricer(Pricer):
         if multipliers.rates.shape[1] != len(self.X):
             value = describe(f"those of {multipliers.rates.shape[1]}")
             raise fail("multipliers", "MomentPricer", f"of {len(self.X)} rows", value)
-        rates, slopes, squares = multipliers
-        sizes = np.maximum(np.abs(slopes) + squares, 1.0)  # rounding may be above 1
-        self.multipliers = Multipliers(rates, slopes / sizes, squares / sizes)
+        sizes = np.maximum(np.abs(multipliers.slopes) + multipliers.squares, 1.0)  # rounding may be above 1
+        cuts = multipliers.cuts.copy()
+        cuts[:, :, 0] = np.maximum(cuts[:, :, 0], np.linalg.norm(cuts[:, :, 1:], axis=2))
+        self.multipliers = multipliers._replace(
+            slopes=multipliers.slopes / sizes, squares=multipliers.squares / sizes, cuts=cuts
+        )
+        self.cells = [np.flatnonzero(multipliers.trees == k) for k in range(multipliers.trees.max() + 1)]
+        if not all(paths_cover([multipliers.path(t) for t in cells.tolist()]) for cells in self.cells):
+            raise fail("multipliers", "MomentPricer", "of trees", describe("cells that leave directions out"))
 
     @cached_property
     def reach(self) -> Array:
@@ -117,16 +146,24 @@ class MomentPricer(Pricer):
     ) -> Priced:
         """Return the bound, and no neurons; ``late`` and ``enough`` are ignored."""
         point = check_price(theta, most, len(self.X), "MomentPricer.price")
-        sizes = [max(self.quadratic(point, 2 * c + k).largest()[0] for k in (0, 1)) for c in range(point.shape[1])]
-        lost = _ROUNDING * float(self.reach @ np.linalg.norm(point, axis=1))
-        return Priced(float(np.linalg.norm(np.maximum(sizes, 0.0))) + lost, nothing(self.X.shape[1]))
+        most_cut = 1 + float(self.multipliers.cuts[:, :, 0].sum(axis=1).max(initial=0.0))
+        bounds = [max(self.quadratic(point, t).largest()[0] for t in cells.tolist()) for cells in self.cells]
+        sizes = np.maximum(np.reshape(bounds, (-1, 2)).max(axis=1), 0.0)
+        lost = _ROUNDING * most_cut * float(self.reach @ np.linalg.norm(point, axis=1))
+        return Priced(float(np.linalg.norm(sizes)) + lost, nothing(self.X.shape[1]))
 
-    def quadratic(self, theta: Array, k: int) -> Quadratic:
-        """Return the bound of output k // 2 for theta (n, C), negative for odd k."""
-        w, slopes, squares = (part[k] for part in self.multipliers)
-        own = theta[:, k // 2] * (-1) ** k
+    def quadratic(self, theta: Array, cell: int) -> Quadratic:
+        """Return the bound of a cell for theta (n, C)."""
+        w, slopes, squares = (part[cell] for part in self.multipliers[:3])
+        tree, steps = int(self.multipliers.trees[cell]), np.array(self.multipliers.path(cell), dtype=np.intp)
+        own, fixed = theta[:, tree // 2] * (-1) ** tree, np.abs(steps) - 1
         unit = self.rows / np.maximum(self.reach, np.finfo(np.float64).tiny)[:, None]
-        sizes, on = np.abs(own) * self.reach, own > 0
-        up, down = np.where(on, sizes, 0.0), np.where(on, 0.0, sizes)
-        matrix = unit.T @ ((up * w / 4 - down * squares / 2)[:, None] * unit)
-        return Quadratic(float((up / w).sum()) / 4, (self.rows.T @ own - unit.T @ (down * slopes)) / 2, matrix)
+        sizes, sides = np.abs(own) * self.reach, np.zeros(len(own))
+        cuts = self.multipliers.cuts[cell, : len(steps)] * sizes.sum()
+        sides[fixed] = np.sign(steps)
+        up, down = np.where((sides == 0) & (own > 0), sizes, 0.0), np.where((sides == 0) & (own <= 0), sizes, 0.0)
+        normals = sides[fixed, None] * unit[fixed]
+        product = normals.T @ cuts[:, 1:] / 2
+        matrix = unit.T @ ((up * w / 4 - down * squares / 2)[:, None] * unit) + product + product.T
+        linear = (self.rows.T @ (own * (1 + sides)) - unit.T @ (down * slopes)) / 2 + normals.T @ cuts[:, 0]
+        return Quadratic(float((up / w).sum()) / 4, linear, matrix)

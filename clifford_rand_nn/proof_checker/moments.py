@@ -9,6 +9,9 @@ So theta^T (X u)_+ <= k + l.u + u^T Q u with k = sum c, l = sum p x and Q = sum 
 sum_k u_k^2 / g_k <= s, this is at most R if the form [[diag(lambda / g) - Q, -l / 2], [-l^T / 2, R - k - s lambda]] is
 nowhere negative, lambda >= 0. Bounds of several outputs are squared and added up.
 
+Directions may be split into cells by the sides of rows, the leaves of a tree. On its side sign, (x.u)_+ of a row is x.u
+or 0, and its cut sign (x.u) (w + v.u) is not negative, where w >= |v.u| on the ball: it is added to the function.
+
 The ball is that of the norm, g = 1 and s = 1; the ball of the norm l1 is inside. With a free bias b the rows are x - m
 for a stated center m, u is (v, b + v.m), and P is a square that no |x - m|^2 exceeds. As theta sums to zero, a neuron
 whose plane misses the rows has the value of one whose plane touches them, with |b + v.m|^2 <= P. So g = (1, ..., 1, P),
@@ -19,7 +22,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from .check import ZERO, Problem, Table, dot, fraction, require, table
+from .check import ZERO, Problem, Table, dot, fraction, integer, require, table
 from .cones import is_semidefinite
 
 THEOREM = (
@@ -39,7 +42,7 @@ def family(problem: Problem, stated: dict[str, Any]) -> tuple[Fraction, str, str
         values = []
         for sign, own in zip((1, -1), bounds[2 * c : 2 * c + 2], strict=True):
             theta = [sign * row[c] for row in problem.theta.numerators]
-            values.append(bound(rows, Table(problem.theta.denominator, [theta]), squares, size, own))
+            values.append(largest(rows, Table(problem.theta.denominator, [theta]), squares, size, own, {}))
         total += max(values) ** 2
     require(total <= problem.radius**2, "a neuron exceeds the dual norm")
     return ZERO, "all networks of any width (bounded by second moments)", THEOREM
@@ -59,25 +62,48 @@ def ball(problem: Problem, stated: dict[str, Any]) -> tuple[Table, list[Fraction
     return Table(q, [[*row, q] for row in moved]), [Fraction(1)] * len(shift) + [limit], 2
 
 
-def bound(rows: Table, theta: Table, squares: list[Fraction], size: int, stated: dict[str, Any]) -> Fraction:
-    """Return the stated bound R of one output and sign, which is verified."""
+Sides = dict[int, int]  # of rows that split: 1 or -1
+
+
+def largest(rows: Table, theta: Table, squares: list[Fraction], size: int, stated: Any, sides: Sides) -> Fraction:
+    """Return the largest bound of the cells of a tree: of both sides of a row, or of a leaf."""
+    if "row" not in stated:
+        return bound(rows, theta, squares, size, stated, sides)
+    row = integer(stated["row"])
+    require(0 <= row < len(rows.numerators) and row not in sides, "a cell is split by no row, or again by the same")
+    halves = ((stated[name], sides | {row: sign}) for name, sign in (("on", 1), ("off", -1)))
+    return max(largest(rows, theta, squares, size, half, own) for half, own in halves)
+
+
+def bound(rows: Table, theta: Table, squares: list[Fraction], size: int, stated: Any, sides: Sides) -> Fraction:
+    """Return the stated bound R of one output and sign in a cell, which is verified."""
     n, D = len(rows.numerators), len(squares)
-    functions = table(stated["functions"], "the functions of rows", n, 3)
+    functions = table(stated["functions"], "the functions of rows", n - len(sides), 3)
     level, value, f, r = fraction(stated["level"]), fraction(stated["value"]), functions.denominator, rows.denominator
     require(level >= 0 and value >= 0 and min(squares) > 0, "a multiplier or a bound is negative")
-    for row, t, numbers in zip(rows.numerators, theta.numerators[0], functions.numerators, strict=True):
+    free = [i for i in range(n) if i not in sides]
+    open_rows = [rows.numerators[i] for i in free]
+    for i, row, numbers in zip(free, open_rows, functions.numerators, strict=True):
         p, q, c = (theta.denominator * number for number in numbers)
-        rest = p - f * t
+        rest = p - f * theta.numerators[0][i]
         if q > 0:
             holds = 4 * q * c >= max(p * p, rest * rest)
         else:
             longest = sum((g * x * x for g, x in zip(squares, row, strict=True)), ZERO) * size / r**2
             holds = c == 0 and p <= 0 <= rest and q * q * longest <= min(p * p, rest * rest)
         require(holds, "a function of a row is below its activation")
-    columns, parts = list(zip(*rows.numerators, strict=True)), list(zip(*functions.numerators, strict=True))
+    columns, parts = list(zip(*open_rows, strict=True)), list(zip(*functions.numerators, strict=True))
     linear = [Fraction(dot(parts[0], column), f * r) for column in columns]
     weighted = [[a * x for a, x in zip(parts[1], column, strict=True)] for column in columns]
     form = [[Fraction(-dot(first, second), f * r * r) for second in columns] for first in weighted]
+    cuts = table(stated["cuts"], "the cuts of a cell", len(sides), 1 + D) if sides else Table(1, [])
+    for k, (i, side) in enumerate(sides.items()):
+        (w, *v), x = cuts.row(k), rows.row(i)
+        length = sum((g * y * y for g, y in zip(squares, v, strict=True)), ZERO) * size
+        require(w >= 0 and w * w >= length, "a cut is negative in the ball")
+        slope = side * w + (Fraction(theta.numerators[0][i], theta.denominator) if side > 0 else 0)
+        linear = [a + slope * b for a, b in zip(linear, x, strict=True)]
+        form = [[form[j][m] - side * (x[j] * v[m] + x[m] * v[j]) / 2 for m in range(D)] for j in range(D)]
     for k in range(D):
         form[k][k] += level / squares[k]
         form[k].append(-linear[k] / 2)

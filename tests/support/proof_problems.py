@@ -116,7 +116,7 @@ def text(name, n=8, d=2):
     certificate = model.certificate_
     if name.startswith("moments"):  # the same network against all of any width
         data, targets, own = certificate._training(X, y, weights, "text")
-        certificate = of_any_width(certificate, data, targets, own / own.mean())
+        certificate = of_any_width(certificate, data, targets, own / own.mean(), most_cells=15)
     with tempfile.TemporaryDirectory() as folder:
         certificate.export(Path(folder) / "proof.json", X, y, weights)
         return (Path(folder) / "proof.json").read_text()
