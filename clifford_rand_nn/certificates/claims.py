@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from clifford_rand._typing import Array
 from clifford_rand_nn._records import short_repr
@@ -15,8 +16,15 @@ from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.pricing.family import Family
-from clifford_rand_nn.problems.duality import rounding_of_norm, square_above
 from clifford_rand_nn.problems.gated import Coefficients
+from clifford_rand_nn.rounding import (
+    additions,
+    block_products,
+    exact_parts,
+    gamma,
+    rounding_of_norm,
+    square_above,
+)
 from clifford_rand_nn.sparse_rows import row_lengths, with_feature
 
 _SPLIT = 2.0**27 + 1  # halves of a double with 26 bits each, whose products are exact
@@ -71,21 +79,32 @@ class GatedClaim:
 
     def dual_norm(self, X: Any, theta: Array) -> float:
         r"""Return :math:`\max_i||X^TD_i\theta||_F`, no less by rounding; a squared penalty bounds nothing."""
-        return 0.0 if self.squared else max(self._norms(X, theta), default=0.0) + self._lost(X, theta)
+        if self.squared:
+            return 0.0
+        norms, lost = self._norms(X, theta)
+        return max(norms, default=0.0) + lost
 
     def dual_penalty(self, X: Any, theta: Array) -> float:
         r"""Return :math:`\frac12\sum_i||X^TD_i\theta||_F^2`, no less by rounding, if the penalty is squared."""
         if not self.squared:
             return 0.0
-        norms = self._norms(X, theta)
-        return 0.5 * square_above(sum(norm**2 for norm in norms), len(norms), self._lost(X, theta))
+        norms, lost = self._norms(X, theta)
+        return 0.5 * square_above(sum(norm**2 for norm in norms), len(norms), lost)
 
-    def _lost(self, X: Any, theta: Array) -> float:
-        return rounding_of_norm(row_lengths(with_feature(X, self.feature)), theta)
+    def _norms(self, X: Any, theta: Array) -> tuple[list[float], float]:
+        r"""Return the norms of :math:`(X-1m^T)^TD_i\theta+m\,1^TD_i\theta`, and what rounding may take from each.
 
-    def _norms(self, X: Any, theta: Array) -> list[float]:
-        rows = with_feature(X, self.feature)
-        return [float(np.linalg.norm(rows[gate].T @ theta[gate])) for gate in self.gates.activations(X).T]
+        With the mean m of dense rows far from 0 it is little, as the sums of theta are made to a rounding.
+        """
+        rows, on, (high, low) = with_feature(X, self.feature), self.gates.activations(X).T, exact_parts(theta)
+        mean = np.zeros(rows.shape[1]) if issparse(rows) else rows.mean(axis=0)
+        rows = rows if issparse(rows) else rows - mean
+        sums = on.astype(np.float64) @ high + on.astype(np.float64) @ low
+        products = (block_products(rows[gate], theta[gate]) for gate in on)
+        above = 1 + gamma(rows.shape[1] * theta.shape[1] + 16)
+        norms = [above * float(np.linalg.norm(A + np.outer(mean, s))) for A, s in zip(products, sums, strict=True)]
+        of_sums = rounding_of_norm(np.linalg.norm(mean), low, len(theta))
+        return norms, rounding_of_norm(row_lengths(rows), theta, additions(len(theta)) + 8) + of_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +143,8 @@ class NetworkClaim:
     def dual_norm(self, X: Array, theta: Array) -> float:
         """Return the largest correlation of ``theta`` with a unit neuron of the family, no less by rounding."""
         pricer = self.family.pricer(self.rows(X))
-        return pricer.price(theta, 1).size + rounding_of_norm(pricer.reach, theta)
+        norms = 1 + gamma(2 * self.d + theta.shape[1] + 16)  # of a neuron, and of its outputs
+        return norms * pricer.price(theta, 1).size + pricer.rounding_error(theta)
 
     def dual_penalty(self, X: Array, theta: Array) -> float:
         """Return 0: the penalty is a norm."""

@@ -1,6 +1,5 @@
 """Objective and lower bound of a certificate: by the plain formulas from the data, in other units, and as text."""
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from clifford_rand_nn.problems.duality import DualBound, stated_gap, zero_sums
 from clifford_rand_nn.problems.loss import Loss
 from clifford_rand_nn.problems.loss_registry import loss_of
 from clifford_rand_nn.rescaling import Units
+from clifford_rand_nn.rounding import FORMULA, additions, block_sums, exact_parts, gamma
 
 if TYPE_CHECKING:
     from clifford_rand_nn.certificates.certificate import Certificate
@@ -50,20 +50,15 @@ def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Arra
     if certificate.fit_intercept and certificate.classes is None:
         theta = zero_sums(theta)
     sizes = loss.sizes(targets)
-    missed = float((_sums(columns, theta, certificate) * np.maximum(biases, sizes.max())).sum()) / n
+    high, low = exact_parts(theta)
+    sums = np.abs(columns.T @ high + columns.T @ low) + gamma(n) * (columns.T @ np.abs(low))
+    missed = float((sums * np.maximum(biases, sizes.max())).sum()) / n
     penalty = claim.dual_penalty(X, theta) / (n**2 * certificate.beta)
     gains = weights * loss.stated_dual_value(theta / weights[:, None], targets)
-    lost = 2 * np.finfo(np.float64).eps * float((np.abs(theta) * sizes).sum()) / n  # to cancellation in the gains
-    value = float(np.mean(gains)) - missed - penalty - lost
+    terms = float(np.abs(gains).sum() + 2 * (np.abs(theta) * sizes).sum())  # of the gains, which may cancel
+    lost = gamma(FORMULA + additions(n) + theta.shape[1]) * terms
+    value = (float(block_sums(gains[:, None])[0]) - lost) / n - missed - penalty
     return DualBound(0.0, 0 * theta) if value <= 0 else DualBound(value, theta)
-
-
-def _sums(columns: Array, theta: Array, certificate: "Certificate") -> Array:
-    """Return the absolute sums (q, C) of theta over the rows of columns, no less by rounding; of all rows the exact."""
-    sums = np.abs(columns.T @ theta) + np.finfo(np.float64).eps * (columns.T @ np.abs(theta))
-    if certificate.fit_intercept:
-        sums[-1] = [abs(math.fsum(column)) for column in theta.T]
-    return sums
 
 
 def primal_value(certificate: "Certificate", X: Any, targets: Array, weights: Array) -> float:

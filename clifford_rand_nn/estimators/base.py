@@ -32,11 +32,12 @@ from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.loss_registry import has_delta, split_weights
 from clifford_rand_nn.relu_paths import FIRST_SHARE
-from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits, with_status
+from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits, sure_result, with_status
 from clifford_rand_nn.solvers.stopping import Interrupts, unless_interrupted
 from clifford_rand_nn.sparse_rows import Bias, bias_feature, check_bias, is_wide_sparse, with_feature
 
 _TRIED = 6, 9  # betas of a fit that selects one, by squares more; 200 and 1000 rows
+_LOST = 1e-9  # of the objective: a bound that rounding may have moved by more is computed again
 _ROUNDED = 10.0  # times the gap that was asked for, beyond which a network's own is reported
 
 
@@ -302,16 +303,18 @@ class ConvexNetwork(RowPlanning, RescaledFit):
     def _conclude(self, result: Result[Any], scope: str, n_patterns: int, claim: Claim, task: Task) -> None:
         """Set what every fit ends with; warn of a solver that did not end with the optimum, or a network off it."""
         self.result_, self.n_iter_ = result, max(1, result.n_iter)
-        self._certify(claim, task.classes, scope=scope, n_patterns=n_patterns, **self._proof(result, task))
+        datafit, squares = task.datafit(type(self).__name__, self._own_delta), n_patterns * (self.penalty == "ridge")
+        sure = sure_result(result, datafit, with_feature(task.X, task.feature), self.beta_, squares)
+        self._certify(claim, task.classes, scope=scope, n_patterns=n_patterns, **self._proof(sure, task))
         message = "" if result.converged else result.message
-        lost = task.loses_bound(result, None if self.penalty == "ridge" else self.beta_, self.fit_intercept)
+        lost = sure.duality_gap - result.duality_gap > _LOST * result.objective
         if lost or task.loses_objective(claim, result):
             self.certificate_ = with_network_values(self.certificate_, task.X, task.targets, task.weights, lost)
-            recomputed, datafit = self.certificate_, task.datafit(type(self).__name__, self._own_delta)
-            gap = relative_gap(datafit, recomputed.objective, recomputed.lower_bound)
+            gap = relative_gap(datafit, self.certificate_.objective, self.certificate_.lower_bound)
             if not message and gap > _ROUNDED * max(self._tolerance(), result.relative_gap):
                 message = (
-                    f"its weights, rounded to double precision, have a relative gap of {recomputed.relative_gap:.1e}; "
+                    "its weights, rounded to double precision, have a relative gap of "
+                    f"{self.certificate_.relative_gap:.1e}; "
                     "subtract the means of the columns and of the targets to lose less"
                 )
         if message:

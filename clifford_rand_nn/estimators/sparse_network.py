@@ -22,7 +22,7 @@ from clifford_rand_nn.networks import balanced_network, without_feature
 from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
-from clifford_rand_nn.solvers.base import HistoryRow, Result, Status, with_status
+from clifford_rand_nn.solvers.base import HistoryRow, Result, Status, sure_result, with_status
 from clifford_rand_nn.solvers.lasso_working_set import WorkingSet
 from clifford_rand_nn.solvers.stopping import settled
 from clifford_rand_nn.sparse_rows import with_feature
@@ -137,7 +137,8 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
         solution = limits.after(time.perf_counter() - began).solve_columns(lasso, start)
         listed = Neurons.free(atoms.directions, atoms.offsets)  # duplicates of rows change places, on which they lie
         family = family or Family("neurons", path.p, False, listed, feature)
-        return solution, _proved(solution, atoms, beta, family, standard, Z)
+        sure = sure_result(solution, lasso.datafit, rows, beta)
+        return solution, _proved(sure, atoms, beta, family, standard, Z)
 
     exact = Family.of(path.dictionary, feature) if whole and path.dictionary.is_exact else None
     result, selection = solved(index, beta, chosen, exact)

@@ -16,15 +16,12 @@ from clifford_rand_nn.certificates.values import rescaled
 from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.gates.hyperplanes import as_gates
 from clifford_rand_nn.problems.datafit import Datafit
-from clifford_rand_nn.problems.duality import rounding_of_norm
 from clifford_rand_nn.problems.loss import Loss
 from clifford_rand_nn.problems.loss_registry import as_loss, make_datafit
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.solvers.base import Result
-from clifford_rand_nn.sparse_rows import row_lengths, with_feature
 
 _FELT = 1e-12  # of the objective: one that rounding of coefficients moves by more is computed again from the network
-_LOST = 1e-10  # of the radius of a dual norm, or the objective: where rounding takes more, the bound is computed again
 
 
 @dataclass
@@ -74,19 +71,6 @@ class Task:
         """Return the same data in units."""
         targets = units.targets(self.targets) if self.has_units else self.targets
         return replace(self, X=units.rows(self.X), targets=targets)
-
-    def loses_bound(self, result: Result[Any], beta: float | None, intercept: bool) -> bool:
-        """Tell whether rounding moves the bound: by the dual norm, charged at ``beta``, or by the sum of theta."""
-        theta, allowed = result.dual_point, _LOST * len(result.dual_point)
-        if beta is not None:
-            norm = rounding_of_norm(row_lengths(with_feature(self.X, self.feature)), theta)
-            if norm > allowed * beta:
-                return True
-        if not self.has_units or not intercept:
-            return False
-        # rounding of the sum of theta moves the bound by the targets
-        moved = np.finfo(np.float64).eps * float(np.abs(theta).sum(axis=0) @ np.ptp(self.targets, axis=0))
-        return bool(moved > allowed * result.objective)
 
     def loses_objective(self, claim: Claim, result: Result[Any]) -> bool:
         """Whether rounding e of weights and residuals r = f - y moves the objective, by the mean of e|r|."""

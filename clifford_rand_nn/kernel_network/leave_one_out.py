@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_array, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.duality import DualBound, rounding_of_form
+from clifford_rand_nn.problems.duality import DualBound
+from clifford_rand_nn.rounding import rounding_of_form
 
 _SPAN = 1e-11  # of the largest eigenvalue: no beta of a grid is smaller, where roundings would be fitted
 _COLUMNS = 256  # of a product with the eigenvectors, which are read once for all of them

@@ -17,7 +17,7 @@ from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, StatedKer
 from clifford_rand_nn.kernel_network.kernel_products import KernelTiles, LandmarkSpan
 from clifford_rand_nn.kernel_network.metric_frame import Slopes
 from clifford_rand_nn.kernel_network.standardization import RowSpan, Standardization
-from clifford_rand_nn.problems.duality import rounding_of_form
+from clifford_rand_nn.rounding import rounding_of_form
 
 
 class KernelSlopes(NamedTuple):

@@ -30,7 +30,7 @@ from clifford_rand_nn.kernel_network.metric_frame import SHAPES, LearnedGates, l
 from clifford_rand_nn.kernel_network.metric_selection import Fold, MetricComparison, MetricSelection, compare_metrics
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import RowSpan, is_wide
-from clifford_rand_nn.problems.duality import rounding_of_form
+from clifford_rand_nn.rounding import rounding_of_form
 from clifford_rand_nn.solvers.base import HistoryRow, Status
 
 COMPARED = 1000  # rows on which candidates are compared, if there are more

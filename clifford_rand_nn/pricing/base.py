@@ -11,6 +11,7 @@ from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.gates.enumeration import count_patterns
 from clifford_rand_nn.gates.subsets import distinct
 from clifford_rand_nn.neurons import Neurons
+from clifford_rand_nn.rounding import additions, block_products, rounding_of_norm
 
 # Projections of a dual point leave Σθ at 1e-12 of Σ|θ| or below; a sum that is meant to be there is far above this.
 _BALANCED = 1e-9
@@ -29,11 +30,13 @@ class Priced(NamedTuple):
 class Pricer:
     """A family of atoms, neurons of norm 1 on rows X (n, d), that can be searched for the best ones.
 
-    ``bias``: whether neurons have a free offset. ``scope``: what the supremum is taken over, in words.
+    ``bias``: whether neurons have a free offset. ``centers``: whether sums are of centered rows, not of activations.
+    ``scope``: what the supremum is taken over, in words.
     """
 
     X: Array
     bias: bool = False
+    centers: bool = False
     scope: str
 
     @property
@@ -43,8 +46,17 @@ class Pricer:
 
     @cached_property
     def reach(self) -> Array:
-        """Sizes (n,) of what is added up for an atom on each row, by which a supremum loses digits."""
+        """The largest values (n,) that atoms have on the rows."""
         return reach_of_rows(self.X, self.bias)
+
+    def rounding_error(self, theta: Array) -> float:
+        """Return what rounding may take from the size that `price` states: in sums over rows, and in their terms."""
+        (n, d), terms = self.X.shape, self.reach
+        if self.bias and not self.centers:
+            lengths = np.linalg.norm(self.X, axis=1)
+            terms = lengths + lengths.max(initial=0.0)
+        sums = rounding_of_norm(self.reach, theta, additions(n) + theta.shape[1])
+        return sums + rounding_of_norm(terms, theta, d + 4)
 
     def price(
         self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf
@@ -72,8 +84,8 @@ def check_price(theta: ArrayLike, most: int, n: int, owner: str) -> Array:
 
 
 def reach_of_rows(X: Array, bias: bool) -> Array:
-    """Return the sizes (n,) of what a neuron of norm 1 adds up on rows X (n, d), with an offset if its plane is met."""
-    lengths = np.linalg.norm(X, axis=1)
+    """Return the largest values (n,) of neurons of norm 1 on rows X (n, d), with an offset if their planes are met."""
+    lengths = np.linalg.norm(X - X.mean(axis=0) if bias else X, axis=1)
     return np.asarray(lengths + lengths.max(initial=0.0) if bias else lengths)
 
 
@@ -90,7 +102,7 @@ def nothing(d: int) -> Neurons:
 
 def best_of(neurons: Neurons, theta: Array, X: Array, most: int) -> tuple[Array, Neurons]:
     """Values, summed directly, of the at most ``most`` best distinct neurons, and those, best first."""
-    values = np.linalg.norm(neurons.training_columns(X).T @ theta, axis=1)
+    values = np.linalg.norm(block_products(neurons.training_columns(X), theta), axis=1)
     index = np.argsort(-values, kind="stable")
     index = index[values[index] > 0]
     # of equal neurons the first has the largest value
@@ -150,7 +162,7 @@ class BlockPricer(Pricer):
         for block in self._blocks(max(2, _BLOCK_BYTES // (8 * len(self.X)) // 2 * 2)):
             if late is not None and late():
                 return Priced(np.inf, best.take(slice(0, most)))
-            sizes = np.linalg.norm(block.training_columns(self.X).T @ point, axis=1)
+            sizes = np.linalg.norm(block_products(block.training_columns(self.X), point), axis=1)
             (good,) = np.nonzero(sizes > (values[-1] if len(values) == wanted else 0.0))
             if len(good):
                 pool = block.take(good)

@@ -19,6 +19,7 @@ from scipy.optimize import linprog, nnls
 from clifford_rand._threads import for_each_slice
 from clifford_rand._typing import Array
 from clifford_rand.compiler.decorator import compiled, has_compiler
+from clifford_rand_nn.rounding import gamma
 
 # Numbers of X that projections have read. At d = 2, n = 160 a projection takes 1.3 ms as it is, 0.08 by SciPy and
 # 0.006 ms compiled; compiling takes 5 s, once on a machine, and loading 0.5 s.
@@ -308,9 +309,10 @@ def least_norm(A: Array, h: Array) -> tuple[Array, Array]:
             wrong = np.arange(d) == d - 1 - wrong[:, ::-1].argmax(axis=1)[:, None]
         passive[live] ^= wrong
     peak, center = np.einsum("qi,qij->qj", np.maximum(mu, 0), A), A.sum(axis=1)
-    missing = np.maximum(h - np.einsum("qij,qj->qi", A, peak), 0).max(axis=1) + 1e-15 * scale
+    missing = np.maximum(h - np.einsum("qij,qj->qi", A, peak), 0).max(axis=1)
+    missing += gamma(3 * d) * (scale + np.linalg.norm(peak, axis=1))
     g = peak + missing[:, None] * center
     # thin cones leave mu no digits
     upright = np.maximum(h / np.einsum("qij,qj->qi", A, center), 0).max(axis=1)[:, None] * center
     better = (np.linalg.norm(upright, axis=1) < np.linalg.norm(g, axis=1))[:, None]
-    return np.where(better, upright * (1 + 1e-15), g), np.where(better, center, peak)
+    return np.where(better, upright * (1 + gamma(3 * d)), g), np.where(better, center, peak)

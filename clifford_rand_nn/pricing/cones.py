@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from clifford_rand._checks import as_rows, check_choice
-from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.gates.hyperplanes import checked_patterns
 from clifford_rand_nn.neurons import Neurons
-from clifford_rand_nn.pricing.base import Priced, Pricer, best_of, check_price, nothing, reach_of_rows, unbalanced
+from clifford_rand_nn.pricing.base import Priced, Pricer, best_of, check_price, nothing, unbalanced
 from clifford_rand_nn.pricing.cone_best import Cones, best_vertex
 from clifford_rand_nn.pricing.outputs import Answers, climbed, longest_outputs, relaxed_lengths
+from clifford_rand_nn.rounding import block_products
 
 _ON = 64 * 2.0**-52  # of the same: what a direction moved onto its rows is within; they count as on the hyperplane
 _ROUNDING = 1e-13  # sizes below this share of Σ|θ||x| are rounding
@@ -45,6 +45,8 @@ class ConePricer(Pricer):
     (2.683281573, [[0.447, 0.894]])
     """
 
+    centers = True
+
     def __init__(
         self, X: ArrayLike, patterns: ArrayLike, p: int = 2, bias: bool = True, scope: str | None = None
     ) -> None:
@@ -63,11 +65,6 @@ class ConePricer(Pricer):
     def n_atoms(self) -> int:
         """Number of patterns."""
         return self._n_patterns
-
-    @cached_property
-    def reach(self) -> Array:
-        """Sizes (n,) of what is added up for a neuron on each row."""
-        return reach_of_rows(self._cones.data, self.bias)
 
     def price(
         self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf
@@ -299,6 +296,6 @@ def _products(cones: Cones, values: Array, late: Callable[[], bool] | None) -> t
     for start in range(0, len(cones.on), step):
         if parts and late is not None and late():
             break
-        parts.append(cones.on[start : start + step].astype(np.float64) @ sides)
+        parts.append(block_products(cones.on[start : start + step].astype(np.float64).T, sides))
     G = np.concatenate(parts).reshape(-1, d, r)
     return G, len(G) < len(cones.on)

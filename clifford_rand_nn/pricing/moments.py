@@ -28,8 +28,8 @@ from clifford_rand._checks import as_rows, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.pricing.base import Priced, Pricer, check_price, nothing
+from clifford_rand_nn.rounding import additions, block_products, rounding_of_norm
 
-_ROUNDING = 1e-13  # of Σ|θ|r: what sums of products and eigenvalues lose
 _EDGE = 1e-12  # of the size of Q, by which λ is above its eigenvalues
 
 
@@ -118,6 +118,7 @@ class MomentPricer(Pricer):
     1.414214
     """
 
+    centers = True
     scope = "global: all neurons, bounded by their second moments"
 
     def __init__(self, X: ArrayLike, multipliers: Multipliers, bias: bool = False) -> None:
@@ -149,8 +150,10 @@ class MomentPricer(Pricer):
         most_cut = 1 + float(self.multipliers.cuts[:, :, 0].sum(axis=1).max(initial=0.0))
         bounds = [max(self.quadratic(point, t).largest()[0] for t in cells.tolist()) for cells in self.cells]
         sizes = np.maximum(np.reshape(bounds, (-1, 2)).max(axis=1), 0.0)
-        lost = _ROUNDING * most_cut * float(self.reach @ np.linalg.norm(point, axis=1))
-        return Priced(float(np.linalg.norm(sizes)) + lost, nothing(self.X.shape[1]))
+        rates, (n, D) = self.multipliers.rates, self.rows.shape
+        terms = self.reach * (2 + (rates + 1 / rates).max(axis=0) / 4)
+        lost = rounding_of_norm(terms, point, additions(n) + D + self.multipliers.paths.shape[1] + 8)
+        return Priced(float(np.linalg.norm(sizes)) + most_cut * lost, nothing(self.X.shape[1]))
 
     def quadratic(self, theta: Array, cell: int) -> Quadratic:
         """Return the bound of a cell for theta (n, C)."""
@@ -164,6 +167,6 @@ class MomentPricer(Pricer):
         up, down = np.where((sides == 0) & (own > 0), sizes, 0.0), np.where((sides == 0) & (own <= 0), sizes, 0.0)
         normals = sides[fixed, None] * unit[fixed]
         product = normals.T @ cuts[:, 1:] / 2
-        matrix = unit.T @ ((up * w / 4 - down * squares / 2)[:, None] * unit) + product + product.T
-        linear = (self.rows.T @ (own * (1 + sides)) - unit.T @ (down * slopes)) / 2 + normals.T @ cuts[:, 0]
-        return Quadratic(float((up / w).sum()) / 4, linear, matrix)
+        matrix = block_products(unit, (up * w / 4 - down * squares / 2)[:, None] * unit) + product + product.T
+        linear = block_products(self.rows, own * (1 + sides)) - block_products(unit, down * slopes)
+        return Quadratic(float((up / w).sum()) / 4, linear / 2 + normals.T @ cuts[:, 0], matrix)

@@ -30,9 +30,10 @@ from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, Pricer, best_of, check_price
 from clifford_rand_nn.pricing.cone_best import least_norm
+from clifford_rand_nn.rounding import rounding_of_norm
 
 MAX_D = 10  # 2^d orthants to begin with
-_ROUNDING = 1e-13  # of Σ|θ||x|: what sums of products may lose; bounds are larger by it
+_GENERATIONS = 208  # of rays: each is a sum of two of similar lengths, and their entries end at `_LARGEST_RAY`
 _LARGEST_RAY = 2.0**52  # a sum of integers up to this is exact
 _GRID = 2.0**30  # reference directions are multiples of 1 / _GRID, for a file
 _OFF_PLANES = np.array([347.0, -211, 587, -919, 131, -463, 743, -269, 809, -617])  # of 1 / _GRID: no row is orthogonal
@@ -159,7 +160,9 @@ class _Search:
         self.parts = np.concatenate([np.maximum(theta, 0), np.maximum(-theta, 0)], axis=1)
         self.moments = (X[:, :, None] * theta[:, None, :]).reshape(n, d * C)
         self.sizes = np.linalg.norm(theta, axis=1)
-        self.rounding = _ROUNDING * float(self.sizes @ np.linalg.norm(X, axis=1))
+        # an undecided row is in two sums, that of its reference and that of its gap
+        lengths = 2 * np.linalg.norm(X, axis=1)
+        self.rounding = rounding_of_norm(lengths, theta, n + _GENERATIONS + 2 * d + C + 4)
         self.edges = np.array(list(combinations(range(d), 2)) or [(0, 0)])
         self.lowest = self.least = self.width = 0.0  # reached by a neuron, the largest bound of closed cones, tol
         self.met, self.splits, self.closed = list[tuple[Array, Array]](), list[Any](), list[SimplicialCones]()

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse
 from clifford_rand._checks import describe, fail
 from clifford_rand._threads import ONE_BLAS_THREAD, for_each_part, sum_of_parts
 from clifford_rand._typing import Array
+from clifford_rand_nn.rounding import BLOCK
 from clifford_rand_nn.sparse_rows import row_tiles
 
 # Entries of a tile's product: 1 MB in single precision, which stays in the second-level cache between the product and
@@ -74,7 +75,7 @@ def masked_transpose(X: Any, mask: NDArray[np.bool_], R: NDArray[Any]) -> NDArra
 
     def term(rows: slice) -> NDArray[Any]:
         total: NDArray[Any] | None = None
-        for tile in _tiles(rows, P * C):
+        for tile in row_tiles(rows.stop, BLOCK, rows.start):
             Z = np.multiply(mask[:, None, tile], R[tile].T, dtype=R.dtype).reshape(P * C, tile.stop - tile.start)
             product = X[tile].astype(R.dtype, copy=False).T @ Z.T
             total = product if total is None else np.add(total, product, out=total)

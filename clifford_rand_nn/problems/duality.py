@@ -11,6 +11,7 @@ from clifford_rand._typing import Array, ArrayLike
 from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.loss import Loss
 from clifford_rand_nn.problems.loss_registry import make_datafit
+from clifford_rand_nn.rounding import rounding_of_norm
 
 _DOUBLE = np.finfo(np.float64)
 EQUALITY_TOL = 1e-9  # of |theta|_1: sums that must vanish in exact arithmetic, where they are checked again
@@ -176,33 +177,6 @@ def rounding(primal: float, dual: float, zero: float, share: float = _MET) -> fl
     the predictions, of the order of :math:`s\sqrt{PL_0}`; the second term is the rounding of the sums.
     """
     return share * (float(np.sqrt(max(primal, dual, 0.0)) * np.sqrt(zero)) + 1e-5 * zero)
-
-
-def rounding_of_norm(reach: Any, theta: Any) -> float:
-    r"""Return what rounding may take from :math:`||A^T\theta||`, A any columns with rows no longer than ``reach``.
-
-    .. math:: 2\epsilon\sum_ir_i||\theta_i||
-
-    Once for the entries of A, which are themselves products, and once for the sum. Where rows lie far from the origin,
-    the sum is small beside its terms.
-    """
-    return 2 * float(_DOUBLE.eps) * float(np.sum(reach * np.linalg.norm(theta, axis=1)))
-
-
-def square_above(square: float, count: int, lost: float) -> float:
-    """Return what the sum of ``count`` squares may be, each of a norm from which rounding takes at most ``lost``."""
-    return float((np.sqrt(max(square, 0.0)) + np.sqrt(count) * lost) ** 2)
-
-
-def rounding_of_form(diagonal: Array, theta: Array) -> Array:
-    r"""Return what rounding may take from :math:`\theta_c^TK\theta_c` of every output c, K positive semidefinite, (C,).
-
-    .. math:: \epsilon\Big(\sum_i\sqrt{K_{ii}}|\theta_{ic}|\Big)^2
-
-    for :math:`|K_{ij}|\le\sqrt{K_{ii}K_{jj}}`. Where :math:`n\beta` is tiny, that is more than the form divided by it.
-    """
-    largest = np.sqrt(np.maximum(diagonal, 0.0)) @ np.abs(theta)
-    return np.asarray(_DOUBLE.eps * largest**2)
 
 
 def gap_above(primal: float, dual: float, zero: float) -> float:

@@ -19,11 +19,10 @@ from clifford_rand_nn.problems.duality import (
     TrainingProblem,
     bound_with_square,
     dual_bound,
-    rounding_of_norm,
-    square_above,
 )
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GroupL2, Ridge
+from clifford_rand_nn.rounding import rounding_of_norm, square_above
 from clifford_rand_nn.sparse_rows import as_rows_or_csr, row_lengths, row_squares
 
 

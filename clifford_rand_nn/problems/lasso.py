@@ -9,6 +9,7 @@ from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn._records import short_repr
 from clifford_rand_nn.problems.datafit import unpenalized_fit
 from clifford_rand_nn.problems.duality import DualBound, TargetOptions, TrainingProblem, constant_columns, dual_bound
+from clifford_rand_nn.rounding import block_products
 
 
 @short_repr
@@ -72,7 +73,7 @@ class LassoProblem(TrainingProblem):
 
     def dual_norm(self, theta: Array) -> float:
         r"""Return :math:`\max_j||K_j^T\theta||_2`."""
-        return float(np.linalg.norm(theta.T @ self.K, axis=0).max(initial=0.0))
+        return float(np.linalg.norm(block_products(theta, self.K), axis=0).max(initial=0.0))
 
     def dual_bound(self, predictions: Array) -> DualBound:
         """Lower bound of the optimum from any predictions; equal to it at the optimal ones."""

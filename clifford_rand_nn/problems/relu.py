@@ -194,7 +194,7 @@ class ConvexReLUProblem(TrainingProblem):
     @cached_property
     def reach(self) -> Array:
         """The largest input on each row, (n,), of a unit whose norm is 1 and whose hyperplane passes through a row."""
-        return reach_of_rows(self.X - self.X.mean(axis=0) if self.bias else self.X, self.bias)
+        return reach_of_rows(self.X, self.bias)
 
     def start(self) -> ReLUCoefficients:
         """Return the zero network."""

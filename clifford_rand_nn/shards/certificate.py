@@ -126,10 +126,10 @@ class ShardCertificate(Statement):
             best = Judge(network._replace(t=t), *terms, np.array([self.scale]), np.float64)
             judged = Judged(*runs.sum(best.deciding(claim.gates))).mean(self.n)
         # the penalty: group norms |U_i|, or half their squares
-        norms = np.sqrt(np.einsum("dpc,dpc->p", network.U, network.U))
+        norms = np.linalg.norm(network.U, axis=(0, 2))
         primal = value + self.beta * float(0.5 * norms @ norms if claim.squared else norms.sum())
-        norms = self.scale * np.sqrt(np.einsum("dpc,dpc->p", judged.gradient, judged.gradient))
-        dual = judged.bound(self.scale, float(judged.duals[0]), norms, self.beta, claim.squared, self.fit_intercept)
+        value, free = float(judged.duals[0]), self.fit_intercept
+        dual = judged.bound(self.n, self.scale, value, self.beta, claim.squared, free)
         return primal, dual, float(zero) / self.n, float(rows)
 
 

@@ -14,21 +14,23 @@ from numpy.typing import NDArray
 
 from clifford_rand._typing import Array
 from clifford_rand_nn.gates.hyperplanes import Gates
-from clifford_rand_nn.problems.duality import balanced_bound, imbalance, square_above
+from clifford_rand_nn.problems.duality import balanced_bound, imbalance
 from clifford_rand_nn.problems.loss import Loss
 from clifford_rand_nn.problems.loss_functions import cast, library, zeros
+from clifford_rand_nn.rounding import BLOCK, FORMULA, additions, gamma, square_above
 from clifford_rand_nn.row_sums import Block, Kept, RowMap, RowSum, Sums, Targets
 from clifford_rand_nn.shards.scan import lifted, masked, masked_sums
 
 # 385 columns, 50 gates, two threads: 2048 rows take .60 s for a million, 1024 .69 (Python), 4096 .71 (the cache).
 _ENTRIES = 2**20
+_LEAST_ROWS = 256  # of a block
 _FEW = 0.75  # share of gates in use below which the others are left out of the forward product
 
 
 def block_rows(width: int, dtype: Any = np.float32) -> int:
     """Return how many rows of so many numbers stay in the cache between the two products: a power of two."""
     singles = width * np.dtype(dtype).itemsize / 4
-    return int(2 ** np.clip(np.floor(np.log2(_ENTRIES / singles)), 8, 13))
+    return int(np.clip(2 ** np.floor(np.log2(_ENTRIES / singles)), _LEAST_ROWS, 2**13))
 
 
 class Network(NamedTuple):
@@ -62,6 +64,8 @@ class _Forward(RowSum):
         self._active = active if active.size < _FEW * U.shape[1] else None
         part = U if self._active is None else U[:, active]
         self.rows = block_rows(len(U) + U[0].size)
+        if self.dtype == np.float64:
+            self.rows = min(self.rows, BLOCK)
         self._columns = np.ascontiguousarray(part.reshape(len(U), -1), dtype=self.dtype)
 
     def deciding(self, gates: Gates) -> Self:
@@ -139,18 +143,20 @@ class Judged(NamedTuple):
         """Return the sums over n."""
         return Judged(*(values / n for values in self))
 
-    def bound(self, scale: float, dual: float, norms: Array, beta: float, squared: bool, intercept: bool) -> float:
-        r"""Return a lower bound of the optimum from means, with all that rounding and an unbalanced point may take.
+    def bound(self, n: int, scale: float, dual: float, beta: float, squared: bool, intercept: bool) -> float:
+        r"""Return a lower bound of the optimum from means of n rows, with all that rounding and an imbalance may take.
 
-        The loss has the dual value ``dual`` at :math:`s\theta`, whose gradients have the ``norms`` (P,). A free
-        intercept requires :math:`1^T\theta=0`. The entries of one sign, lessened by a share :math:`\tau`, sum to those
-        of the other; they stay in the domain of the loss, and the dual value, which is concave, falls by at most
-        :math:`\tau` times the absolute values of its terms.
+        The loss has the dual value ``dual`` at :math:`s\theta`. A free intercept requires :math:`1^T\theta=0`. The
+        entries of one sign, lessened by a share :math:`\tau`, sum to those of the other; they stay in the domain of the
+        loss, and the dual value, which is concave, falls by at most :math:`\tau` times the absolute values of its
+        terms.
         """
         # the part of θ that 1ᵀθ = 0 costs
         share = imbalance(self.balance, self.size) if intercept else 0.0
-        lost = scale * (2 * np.finfo(np.float64).eps + share) * float(self.reach)
-        dual -= share * float(self.terms)
+        sums = additions(n, _LEAST_ROWS) + len(self.gradient) * self.gradient.shape[2]
+        lost = scale * (gamma(sums) + share) * float(self.reach)
+        dual -= (gamma(sums + FORMULA) + share) * float(self.terms)
+        norms = scale * np.linalg.norm(self.gradient, axis=(0, 2))
         if squared:
             # the conjugate of half squared norms: Σ|X_iᵀθ|²/(2β)
             dual -= square_above(float(norms @ norms), len(norms), lost) / (2 * beta)

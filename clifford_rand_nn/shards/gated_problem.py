@@ -94,7 +94,7 @@ class ShardedProblem:
         dtype = np.float32 if single else np.float64
         sums = Judged(*self.engine.sum(Judge(network, self.targets, self.feature, scales, dtype))).mean(self.n)
         self.passes += 1
-        norms = np.sqrt(np.einsum("dpc,dpc->p", sums.gradient, sums.gradient))
+        norms = np.linalg.norm(sums.gradient, axis=(0, 2))
         gradient = np.tensordot(self._frame.T, sums.gradient, 1)
         objective = float(sums.loss) + self.sample.penalty.value(z.U)
         scale, largest = 1.0, float(norms.max(initial=0.0))
@@ -103,7 +103,7 @@ class ShardedProblem:
             scale = min(1.0, self.beta / largest)
         at_scale = float(sums.duals[-1]) if scale == scales[-1] == 1.0 else _between(scale, scales, sums.duals)
         dual = at_scale if self.norms else at_scale - float(norms @ norms) / (2 * self.beta)
-        bound = sums.bound(scale, at_scale, scale * norms, self.beta, not self.norms, bool(len(z.c)))
+        bound = sums.bound(self.n, scale, at_scale, self.beta, not self.norms, bool(len(z.c)))
         map_ = self.sample.map
         slope_c = np.zeros((0, len(sums.balance)))
         if len(z.c):

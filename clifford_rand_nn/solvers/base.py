@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, check_positive, describe, fail
+from clifford_rand_nn.problems.datafit import Datafit
+from clifford_rand_nn.rounding import additions, rounding_of_norm, square_above
+from clifford_rand_nn.sparse_rows import row_lengths
 
 Solution = TypeVar("Solution")
 
@@ -210,6 +213,25 @@ def with_status(result: Result[Solution], status: Status, advice: str = "", **ch
     bound = result.objective - result.duality_gap
     message = explain(status, result.n_iter, result.seconds, result.relative_gap, advice, bound > 0)
     return replace(result, message=message)
+
+
+def sure_result(result: Result[Any], datafit: Datafit, rows: Any, beta: float, squares: int = 0) -> Result[Any]:
+    r"""Return a result whose gap counts all that rounding may have added to its bound, and not `USUAL` alone.
+
+    A dual point scaled by :math:`s=n\beta/(n\beta+e)` has norms within :math:`n\beta`, and a value of sD or more, as D
+    is concave and at least 0 at 0; e is what rounding may take from a norm of activations on the ``rows`` (n, d).
+    ``squares``: how many squared norms the penalty is half of; 0 if it is of norms.
+    """
+    theta, value, lengths = result.dual_point, result.objective - result.duality_gap, row_lengths(rows)
+    n, C = theta.shape
+    reach = lengths + lengths.max(initial=0.0)  # with an offset
+    lost = rounding_of_norm(reach, theta, additions(n) + rows.shape[1] + C + 8)
+    if squares:
+        unit, gains = 2 * n**2 * beta, datafit.dual_value(theta)
+        value = gains - square_above(unit * (gains - value), squares, lost) / unit
+    else:
+        value *= n * beta / (n * beta + lost)
+    return replace(result, duality_gap=result.objective - value + datafit.rounding_error(theta))
 
 
 def is_stuck(result: Result[Any]) -> bool:

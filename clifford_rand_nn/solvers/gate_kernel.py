@@ -10,8 +10,8 @@ from scipy.sparse import issparse
 
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array
-from clifford_rand_nn.problems.duality import rounding_of_form
 from clifford_rand_nn.problems.gated import GatedProblem
+from clifford_rand_nn.rounding import BLOCK, rounding_of_form
 from clifford_rand_nn.sparse_rows import row_tiles
 
 # Largest diagonal entry of a matrix, whose least eigenvalue is 1, that is factorized in single precision.
@@ -64,7 +64,8 @@ class GatedKernel:
         r"""Return :math:`X^TD_i\theta` for every gate: (n, C) to (r, P, C)."""
         n, C = theta.shape
         masked = self.mask * theta if C == 1 else (self.mask[:, :, None] * theta[:, None, :]).reshape(n, -1)
-        return _product(self.rows.T, masked).reshape(-1, self.n_patterns, C)
+        parts = (_product(self.rows[tile].T, masked[tile]) for tile in row_tiles(n, BLOCK))
+        return np.asarray(sum(parts)).reshape(-1, self.n_patterns, C)
 
     def biases(self, outputs: int, free: int) -> Array:
         """Return the columns (n, C, q C') of what biases predict; of a softmax the last output is the gauge."""

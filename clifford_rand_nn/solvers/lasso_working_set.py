@@ -15,6 +15,7 @@ from clifford_rand_nn.neurons import Neurons, WeightedNeurons
 from clifford_rand_nn.pricing.base import Pricer
 from clifford_rand_nn.problems.duality import DualBound, TargetOptions, dual_bound
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
+from clifford_rand_nn.rounding import block_products
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.lasso_interior_point import InteriorPoint, polished
 from clifford_rand_nn.solvers.lasso_majorize_minimize import MajorizeMinimize
@@ -96,7 +97,7 @@ class MatrixColumns:
 
         The largest ones are neighbors of each other, and adding them all helps little more than adding one.
         """
-        sizes = np.linalg.norm(theta.T @ self.dictionary, axis=0)
+        sizes = np.linalg.norm(block_products(theta, self.dictionary), axis=0)
         violated = np.flatnonzero(sizes > above)
         violated = violated[np.argsort(-sizes[violated], kind="stable")]
         top, rest = np.split(violated, [-(-most // 4)])

@@ -1,0 +1,87 @@
+r"""The rounding error of sums of products: one bound, on which the lower bounds of an optimum rely.
+
+With the unit roundoff :math:`u = 2^{-53}`, a term that goes through k roundings changes by a share of at most
+
+.. math:: \gamma_k = \frac{ku}{1-ku}.
+
+So a sum of n products is off by at most :math:`\gamma_n\sum_i|a_ib_i|`, whatever the order of the additions, with or
+without fused multiply-add, and a product of matrices AB, entry by entry, by :math:`\gamma_n|A||B|`. Where factors have
+been rounded before, these roundings are added to n (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed.,
+SIAM 2002, section 3.1, Lemmas 3.1 and 3.3, equations 3.5 and 3.13). It holds where no product is below the normal
+numbers. Over many rows n is loose: there rows are added up in blocks, and a term goes through the sum of its block and
+the sum of the blocks. Every use counts its roundings; solvers, which
+only have to end, count `USUAL` ones.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from clifford_rand._typing import Array
+from clifford_rand_nn.sparse_rows import row_tiles
+
+_UNIT = 2.0**-53
+BLOCK = 1024  # rows that are added up before their sum is added to those of other blocks
+_PARTS = 64  # sums of threads, at most, that are added up at the end, see `fixed_parts`
+FORMULA = 90  # roundings of a formula of a loss: it is off by 1e-14 of its terms (test_loss_precision.py)
+USUAL = 4  # roundings of a term as they are usually: an estimate, by which solvers stop
+_SIZES = 2  # roundings for those of the sizes that a bound is a share of
+
+
+def gamma(roundings: int) -> float:
+    """Return the share by which so many roundings change a number at most."""
+    return roundings * _UNIT / (1 - roundings * _UNIT)
+
+
+def additions(n: int, block: int = BLOCK) -> int:
+    """Return the roundings of a term of a sum of n products, in blocks of `BLOCK` rows or less, ``block`` or more."""
+    return min(n, BLOCK + -(-n // block) + _PARTS) + _SIZES
+
+
+def block_products(A: Any, B: Array) -> Array:
+    r"""Return :math:`A^TB`, (m, C), of A (n, m), dense or CSR, and B (n, C), in blocks of rows."""
+    first, *others = row_tiles(len(B), BLOCK) or [slice(0)]
+    total = np.asarray(A[first].T @ B[first])
+    for rows in others:
+        total += A[rows].T @ B[rows]
+    return total
+
+
+def block_sums(A: Array) -> Array:
+    """Return the sums (C,) of the columns of A (n, C), in blocks of rows."""
+    return np.asarray(np.add.reduceat(A, np.arange(0, len(A), BLOCK), axis=0).sum(axis=0))
+
+
+def exact_parts(theta: Array) -> tuple[Array, Array]:
+    """Return theta (n, C) as a sum of numbers of few digits, whose sums over rows are exact, and of small ones."""
+    digits = 52 - len(theta).bit_length() - int(np.frexp(np.abs(theta).max(initial=0.0))[1])
+    high = np.ldexp(np.rint(np.ldexp(theta, digits)), -digits)
+    return high, theta - high
+
+
+def rounding_of_norm(reach: Any, theta: Any, roundings: int = USUAL) -> float:
+    r"""Return what rounding may take from :math:`||A^T\theta||_F`, A any columns with rows no longer than ``reach``.
+
+    .. math:: \gamma_k\sum_ir_i||\theta_i||
+
+    ``roundings``: k, those of `additions` and of the entries of A. Far from the origin the sum is small beside its
+    terms.
+    """
+    return gamma(roundings) * float(np.sum(reach * np.linalg.norm(theta, axis=1)))
+
+
+def square_above(square: float, count: int, lost: float) -> float:
+    """Return what the sum of ``count`` squares may be, each of a norm from which rounding takes at most ``lost``."""
+    return float((np.sqrt(max(square, 0.0)) + np.sqrt(count) * lost) ** 2) * (1 + gamma(count + 8))
+
+
+def rounding_of_form(diagonal: Array, theta: Array) -> Array:
+    r"""Return what rounding usually takes from :math:`\theta_c^TK\theta_c` of every output c, K semidefinite, (C,).
+
+    .. math:: 2u\Big(\sum_i\sqrt{K_{ii}}|\theta_{ic}|\Big)^2
+
+    for :math:`|K_{ij}|\le\sqrt{K_{ii}K_{jj}}`. It is an estimate, as the errors of entries of K are not bounded. Where
+    :math:`n\beta` is tiny, it is more than the form divided by it.
+    """
+    largest = np.sqrt(np.maximum(diagonal, 0.0)) @ np.abs(theta)
+    return np.asarray(2 * _UNIT * largest**2)
