@@ -99,10 +99,10 @@ class GatedClaim:
         rows, on, (high, low) = with_feature(X, self.feature), self.gates.activations(X).T, exact_parts(theta)
         mean = np.zeros(rows.shape[1]) if issparse(rows) else rows.mean(axis=0)
         rows = rows if issparse(rows) else rows - mean
-        sums = on.astype(np.float64) @ high + on.astype(np.float64) @ low
+        sums = (np.outer(mean, high[gate].sum(axis=0) + low[gate].sum(axis=0)) for gate in on)
         products = (block_products(rows[gate], theta[gate]) for gate in on)
         above = 1 + gamma(rows.shape[1] * theta.shape[1] + 16)
-        norms = [above * float(np.linalg.norm(A + np.outer(mean, s))) for A, s in zip(products, sums, strict=True)]
+        norms = [above * float(np.linalg.norm(A + B)) for A, B in zip(products, sums, strict=True)]
         of_sums = rounding_of_norm(np.linalg.norm(mean), low, len(theta))
         return norms, rounding_of_norm(row_lengths(rows), theta, additions(len(theta)) + 8) + of_sums
 
