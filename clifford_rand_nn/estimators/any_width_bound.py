@@ -38,6 +38,7 @@ from clifford_rand_nn.solvers.cvxpy_reference import units_of, weighted_loss
 from clifford_rand_nn.sparse_rows import with_feature
 
 _TINY = np.finfo(np.float64).tiny
+_LARGEST_RATE = 1e6  # reciprocal of a mean |t|, which is at most 1; larger ones of rows without weight only round off
 _SMALL = 1e-3  # of the mass of all cells: below it a cell is not split
 _NEGLIGIBLE = 1e-4  # of the sum of |weights|, which the activation of a row has to be off for a split
 _SURE = 0.1  # of the largest |weight|: above it the sign of a weight is taken for granted, which halves the constraints
@@ -135,7 +136,8 @@ class _Moments(NamedTuple):
             duals = duals[3:]
         if len(self.above):
             level, (_, part) = duals.pop(0)
-            rates[self.free[self.above]] = np.sqrt(np.maximum(level - part, _TINY) / np.maximum(level + part, _TINY))
+            ratios = np.maximum(level - part, _TINY) / np.maximum(level + part, _TINY)
+            rates[self.free[self.above]] = np.clip(np.sqrt(ratios), 1.0, _LARGEST_RATE)
         if self.path:
             level, vectors = duals.pop()
             cuts = scale * np.column_stack([level, vectors.T])

@@ -133,6 +133,8 @@ def test_more_cells_are_sharper_and_never_below_the_supremum(loss, outputs, bias
             own = SweepPricer(X, 2, True) if bias else SimplexPricer(X)
             assert own.price(point[:, c], 1).size <= size * (1 + 1e-9)
         bounds.append(datafit.dual_value(point * min(1, 15 * beta / size)))
+        assert known.rates.min() >= 1
+        assert known.rates.max() <= 1e6  # rounding is bounded by the largest
     assert len(known.trees) > 8
     assert all(later >= first * (1 - 1e-3) for first, later in pairwise(bounds))
     assert bounds[-1] > 1.02 * bounds[0]
