@@ -126,6 +126,8 @@ class KernelInteriorPoint(KernelMethod[GatedReLUProblem, GatedKernel]):
                 z = problem.null_point()
                 f = problem.predictions(z)
                 watch.check(0, problem.objective(z, f), problem.dual_bound(f), z, f)
+            if watch.status is None and not problem.map.n_patterns:  # rows that are one point: rounding is what is left
+                watch.stop(Status.STALLED)
             if watch.status is None:
                 if not kernel:
                     kernel.append(GatedKernel(problem))
