@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_array, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
-from clifford_rand_nn.rounding import rounding_of_form
+from clifford_rand_nn.rounding import gamma, rounding_of_form
 
 _SPAN = 1e-11  # of the largest eigenvalue: no beta of a grid is smaller, where roundings would be fitted
 _COLUMNS = 256  # of a product with the eigenvectors, which are read once for all of them
@@ -296,9 +296,9 @@ def judge(fitted: Array, alpha: Array, targets: Array, weights: Array, beta: flo
     across = norm + rounding_of_form(diagonal, alpha) + n * beta * np.sum(alpha**2 / share, axis=0)
     # max_s s·along - s²·across/2, times β
     scale = np.divide(along, across, out=np.zeros_like(along), where=across > 0)
-    return Judged(
-        objective, intercept, residuals, DualBound(0.5 * beta * float(np.sum(scale * along)), n * beta * scale * alpha)
-    )
+    terms = np.abs(scale) * np.einsum("ic,ic->c", np.abs(alpha), np.abs(targets)) + 0.5 * scale**2 * across
+    value = 0.5 * float(np.sum(scale * along)) - gamma(n + 8) * float(terms.sum())
+    return Judged(objective, intercept, residuals, DualBound(beta * value, n * beta * scale * alpha))
 
 
 def null_value(targets: Array, weights: Array) -> float:
