@@ -49,6 +49,11 @@ class GatedClaim:
         """Number of columns of X."""
         return self.gates.d
 
+    @property
+    def intercept(self) -> Array:
+        """The intercept (C,) of the network."""
+        return self.coefficients.intercept
+
     def predictions_and_cost(self, X: Any, beta: float) -> tuple[Array, float]:
         """Predictions and beta times the sum of the Frobenius norms, or of half their squares; X is dense or CSR."""
         U, b, t = self.coefficients
@@ -120,6 +125,11 @@ class NetworkClaim:
         """Number of columns of X."""
         return int(self.network.W1.shape[1])
 
+    @property
+    def intercept(self) -> Array:
+        """The intercept (C,) of the network."""
+        return np.reshape(self.network.b2, -1)
+
     def predictions_and_cost(self, X: Array, beta: float) -> tuple[Array, float]:
         r"""Predictions and :math:`\beta\sum_i||W_i||_p|\alpha_i|`."""
         penalty = self.network.penalty(self.family.p, bias_feature=self.family.feature)
@@ -176,6 +186,11 @@ class KernelClaim:
     def d(self) -> int:
         """Number of columns of X."""
         return self.network.d
+
+    @property
+    def intercept(self) -> Array:
+        """The intercept (C,) of the network."""
+        return np.asarray(self.network.intercept)
 
     def predictions_and_cost(self, X: Any, beta: float) -> tuple[Array, float]:
         r"""Predictions and :math:`\frac\beta2||f||_K^2`, also where the square is beyond the range of float64."""

@@ -33,22 +33,26 @@ def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Arra
     r"""Return the value of the stored point, projected onto its equalities and scaled into its norms; at least 0.
 
     The rounding error of an equality, :math:`e=1^TD_i\theta` or :math:`1^T\theta`, costs e times the bias of it, of the
-    size of the targets, or of the network's own where that is more: on rows far from 0 biases take back the product of
-    weights and rows. Biases of ReLU neurons add up to the intercept.
+    size of the targets, or of the network's own where that is more: on rows far from 0 biases and intercept take back
+    the product of weights and rows. Biases of ReLU neurons add up to the intercept.
     """
     n, claim, loss = len(targets), certificate.claim, loss_of(certificate)
-    columns, biases = np.ones((n, int(certificate.fit_intercept))), np.zeros((int(certificate.fit_intercept), 1))
+    columns, biases = np.ones((n, int(certificate.fit_intercept))), np.abs(claim.intercept)[None]
     if certificate.bias is True and isinstance(claim, GatedClaim):
         columns = np.column_stack([claim.gates.activations(X), columns])
-        biases = np.abs(np.vstack([claim.coefficients[1].T, claim.coefficients[2]]))[: columns.shape[1]]
+        biases = np.vstack([np.abs(claim.coefficients.gate_intercept.T), biases])
+    biases = biases[: columns.shape[1]]
     basis, sizes, _ = np.linalg.svd(columns, full_matrices=False)
     basis = basis[:, sizes > n * np.finfo(np.float64).eps * sizes.max(initial=0.0)]
     datafit = Datafit(loss, targets, None if (weights == weights[0]).all() else weights)
     theta = datafit.dual_point(certificate.dual_point, basis)
     largest = claim.dual_norm(X, theta)
     theta = theta * min(1.0, n * certificate.beta / largest) if largest > 0 else theta
-    if certificate.fit_intercept and certificate.classes is None:
+    share = 1.0  # of the point, which may be longer once its sums are 0: far from the origin by more than its rounding
+    if certificate.fit_intercept and loss.separable:
         theta = zero_sums(theta)
+        longer = claim.dual_norm(X, theta) if isinstance(claim, GatedClaim) else 0.0
+        share = min(1.0, n * certificate.beta / longer) if longer > 0 else 1.0
     sizes = loss.sizes(targets)
     high, low = exact_parts(theta)
     sums = np.abs(columns.T @ high + columns.T @ low) + gamma(n) * (columns.T @ np.abs(low))
@@ -57,7 +61,7 @@ def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Arra
     gains = weights * loss.stated_dual_value(theta / weights[:, None], targets)
     terms = float(np.abs(gains).sum() + 2 * (np.abs(theta) * sizes).sum())  # of the gains, which may cancel
     lost = gamma(FORMULA + additions(n) + theta.shape[1]) * terms
-    value = (float(block_sums(gains[:, None])[0]) - lost) / n - missed - penalty
+    value = share * ((float(block_sums(gains[:, None])[0]) - lost) / n - missed - penalty)
     return DualBound(0.0, 0 * theta) if value <= 0 else DualBound(value, theta)
 
 

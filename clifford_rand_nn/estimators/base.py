@@ -1,5 +1,6 @@
 """Base of all estimators by convex programs: parameter checks, `fit`, fitted attributes, and prediction."""
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -305,6 +306,10 @@ class ConvexNetwork(RowPlanning, RescaledFit):
         self.result_, self.n_iter_ = result, max(1, result.n_iter)
         datafit, squares = task.datafit(type(self).__name__, self._own_delta), n_patterns * (self.penalty == "ridge")
         sure = sure_result(result, datafit, with_feature(task.X, task.feature), self.beta_, squares)
+        if self.fit_intercept and not datafit.loss.separable:  # sums of a softmax's point are 0 to rounding only
+            sums = np.abs([math.fsum(column) for column in result.dual_point.T])
+            missed = float(sums @ np.abs(claim.intercept)) / len(task.targets)
+            sure = replace(sure, duality_gap=sure.duality_gap + missed)
         self._certify(claim, task.classes, scope=scope, n_patterns=n_patterns, **self._proof(sure, task))
         message = "" if result.converged else result.message
         lost = sure.duality_gap - result.duality_gap > _LOST * result.objective
@@ -322,7 +327,8 @@ class ConvexNetwork(RowPlanning, RescaledFit):
 
     def _proof(self, result: Result[Any], task: Task) -> dict[str, Any]:
         bound = DualBound(result.objective - result.duality_gap, result.dual_point)
-        return proved(result.objective, bound, task.classes is None and self.fit_intercept)
+        separable = task.datafit(type(self).__name__, self._own_delta).loss.separable
+        return proved(result.objective, bound, separable and self.fit_intercept)
 
     def _end(self, status: Status) -> None:
         """Take another status, which came after the solver's end."""

@@ -1,0 +1,43 @@
+"""Dual points whose sums are 0 to rounding only, far from the origin, where intercepts take back weights and rows."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import clifford_rand_nn as nn
+
+FAR = np.array([[1000000325503283.1], [1000001417444808.0], [999999674496716.9]])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "squared"])
+@pytest.mark.parametrize("penalty", ["ridge", "group_l2"])
+def test_a_bound_of_far_classes_is_below_the_objective(loss, penalty):
+    """The intercept is -4e5: a sum of theta of 6e-17, counted at the size of the labels, put the bound 7e-12 above."""
+    model = nn.GatedReLUClassifier(5, beta=1.1e16, loss=loss, penalty=penalty, bias=False, tol=1e-12, random_state=0)
+    certificate = model.fit(FAR, [0, 2, 2]).certificate_
+    exact = certificate.verify(FAR, [0, 2, 2], exact=True)
+    assert certificate.lower_bound <= exact.objective
+    assert certificate.verify(FAR, [0, 2, 2]).lower_bound <= exact.objective
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_bounds_of_classes_sum_to_zero_exactly():
+    model = nn.GatedReLUClassifier(5, beta=1e-3, loss="logistic", random_state=0)
+    rng = np.random.default_rng(0)
+    X, y = 1e6 + rng.standard_normal((20, 2)), np.arange(20) % 2
+    certificate = model.fit(X, y).certificate_
+    for theta in (certificate.dual_point, certificate.verify(X, y).dual_point):
+        assert sum(map(Fraction, theta[:, 0].tolist())) == 0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("penalty", ["group_l2", "ridge"])
+def test_rows_that_are_one_point_have_a_bound(penalty):
+    """No pattern is left of them, and the interior point method had no shape for none."""
+    rng = np.random.default_rng(0)
+    X, y = np.full((8, 1), 1e9), 1e9 * (rng.standard_normal(8) + 1e9)
+    for beta in (1e12, 1e16):
+        model = nn.GatedReLURegressor(5, beta=beta, penalty=penalty, bias="free", tol=1e-12, random_state=0)
+        assert model.fit(X, y).certificate_.relative_gap < 1e-9
