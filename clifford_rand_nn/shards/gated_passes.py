@@ -151,9 +151,9 @@ class Judged(NamedTuple):
         loss, and the dual value, which is concave, falls by at most :math:`\tau` times the absolute values of its
         terms.
         """
-        # the part of θ that 1ᵀθ = 0 costs
-        share = imbalance(self.balance, self.size) if intercept else 0.0
         sums = additions(n, _LEAST_ROWS) + len(self.gradient) * self.gradient.shape[2]
+        # the part of θ that 1ᵀθ = 0 costs
+        share = imbalance(np.abs(self.balance) + gamma(sums) * self.size, self.size) if intercept else 0.0
         lost = scale * (gamma(sums) + share) * float(self.reach)
         dual -= (gamma(sums + FORMULA) + share) * float(self.terms)
         norms = scale * np.linalg.norm(self.gradient, axis=(0, 2))
