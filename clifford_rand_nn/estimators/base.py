@@ -1,6 +1,5 @@
 """Base of all estimators by convex programs: parameter checks, `fit`, fitted attributes, and prediction."""
 
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -305,11 +304,10 @@ class ConvexNetwork(RowPlanning, RescaledFit):
         """Set what every fit ends with; warn of a solver that did not end with the optimum, or a network off it."""
         self.result_, self.n_iter_ = result, max(1, result.n_iter)
         datafit, squares = task.datafit(type(self).__name__, self._own_delta), n_patterns * (self.penalty == "ridge")
-        sure = sure_result(result, datafit, with_feature(task.X, task.feature), self.beta_, squares)
-        if self.fit_intercept and not datafit.loss.separable:  # sums of a softmax's point are 0 to rounding only
-            sums = np.abs([math.fsum(column) for column in result.dual_point.T])
-            missed = float(sums @ np.abs(claim.intercept)) / len(task.targets)
-            sure = replace(sure, duality_gap=sure.duality_gap + missed)
+        # of a point that is made to sum to 0 exactly, or of a softmax, whose point stays as it is
+        prices = np.ptp(task.targets, axis=0) if datafit.loss.separable else np.abs(claim.intercept)
+        free = prices if self.fit_intercept else None
+        sure = sure_result(result, datafit, with_feature(task.X, task.feature), self.beta_, squares, free)
         self._certify(claim, task.classes, scope=scope, n_patterns=n_patterns, **self._proof(sure, task))
         message = "" if result.converged else result.message
         lost = sure.duality_gap - result.duality_gap > _LOST * result.objective

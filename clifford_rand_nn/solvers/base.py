@@ -1,5 +1,6 @@
 """Solvers: limits, statuses and results."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, check_positive, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.rounding import additions, rounding_of_norm, square_above
 from clifford_rand_nn.sparse_rows import row_lengths
@@ -215,12 +217,15 @@ def with_status(result: Result[Solution], status: Status, advice: str = "", **ch
     return replace(result, message=message)
 
 
-def sure_result(result: Result[Any], datafit: Datafit, rows: Any, beta: float, squares: int = 0) -> Result[Any]:
+def sure_result(
+    result: Result[Any], datafit: Datafit, rows: Any, beta: float, squares: int = 0, prices: Array | None = None
+) -> Result[Any]:
     r"""Return a result whose gap counts all that rounding may have added to its bound, and not `USUAL` alone.
 
     A dual point scaled by :math:`s=n\beta/(n\beta+e)` has norms within :math:`n\beta`, and a value of sD or more, as D
     is concave and at least 0 at 0; e is what rounding may take from a norm of activations on the ``rows`` (n, d).
-    ``squares``: how many squared norms the penalty is half of; 0 if it is of norms.
+    ``squares``: how many squared norms the penalty is half of; 0 if it is of norms. ``prices`` (C,): what the sum of
+    theta over the rows, which is to be 0, costs for each output of a free intercept.
     """
     theta, value, lengths = result.dual_point, result.objective - result.duality_gap, row_lengths(rows)
     n, C = theta.shape
@@ -231,6 +236,8 @@ def sure_result(result: Result[Any], datafit: Datafit, rows: Any, beta: float, s
         value = gains - square_above(unit * (gains - value), squares, lost) / unit
     else:
         value *= n * beta / (n * beta + lost)
+    if prices is not None:
+        value -= float(np.abs([math.fsum(column) for column in theta.T]) @ prices) / n
     return replace(result, duality_gap=result.objective - value + datafit.rounding_error(theta))
 
 
