@@ -1,6 +1,7 @@
 """Lower bounds of the training optimum: ours, and the semidefinite relaxation of the copositive program.
 
     python tests/benchmarks/bench_rival_bound.py [--rows 75] [--beta 0.01] [--gates exhaustive] [--table FILE.npz]
+        [--max-time 60]
 
 The problem is that of two-layer ReLU networks with weight decay, penalized biases and the squared loss. Its copositive
 program (Prakhya, Birdal, Yurtsever, "Convex formulations for training two-layer ReLU neural networks", ICLR 2025,

@@ -80,7 +80,7 @@ class Run:
             os.dup2(self._write, 2)
             sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
             sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
-            from clifford_rand_nn.cli import entry
+            from clifford_rand_nn import __main__ as entry
 
             sys.argv = ["clifford-rand", *self.command.args.split()]
             before()
