@@ -113,7 +113,8 @@ class MomentPricer(Pricer):
     Examples
     --------
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0]])
-    >>> known = Multipliers(np.full((2, 2), np.sqrt(2)), np.zeros((2, 2)), np.ones((2, 2)))
+    >>> whole = np.arange(2), np.zeros((2, 0), dtype=int), np.zeros((2, 0, 3))  # one cell for each sign
+    >>> known = Multipliers(np.full((2, 2), np.sqrt(2)), np.zeros((2, 2)), np.ones((2, 2)), *whole)
     >>> round(MomentPricer(X, known).price(np.array([1.0, 1.0]), 1).size, 6)  # √2 is the largest value
     1.414214
     """
