@@ -306,8 +306,8 @@ class ConvexNetwork(RowPlanning, RescaledFit):
         datafit, squares = task.datafit(type(self).__name__, self._own_delta), n_patterns * (self.penalty == "ridge")
         # of a point that is made to sum to 0 exactly, or of a softmax, whose point stays as it is
         prices = np.ptp(task.targets, axis=0) if datafit.loss.separable else np.abs(claim.intercept)
-        free = prices if self.fit_intercept else None
-        sure = sure_result(result, datafit, with_feature(task.X, task.feature), self.beta_, squares, free)
+        rows, free = with_feature(task.X, task.feature), prices * self.fit_intercept
+        sure = sure_result(result, datafit, rows, self.beta_, squares, free)
         self._certify(claim, task.classes, scope=scope, n_patterns=n_patterns, **self._proof(sure, task))
         message = "" if result.converged else result.message
         lost = sure.duality_gap - result.duality_gap > _LOST * result.objective
@@ -316,8 +316,7 @@ class ConvexNetwork(RowPlanning, RescaledFit):
             gap = relative_gap(datafit, self.certificate_.objective, self.certificate_.lower_bound)
             if not message and gap > _ROUNDED * max(self._tolerance(), result.relative_gap):
                 message = (
-                    "its weights, rounded to double precision, have a relative gap of "
-                    f"{self.certificate_.relative_gap:.1e}; "
+                    f"its weights, rounded to double precision, have a relative gap of {gap:.1e}; "
                     "subtract the means of the columns and of the targets to lose less"
                 )
         if message:
