@@ -1,8 +1,8 @@
-"""Second part of the demo: the paper's spiral, the optimum beside the paper's ways to approach it, and a picture."""
+"""Second part of the demo: the paper's spiral, the global optimum beside the paper's ways to approach it."""
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from clifford_rand._checks import as_real, describe, fail
-from clifford_rand._typing import Array, ArrayLike
-from clifford_rand.errors import require
+from clifford_rand._typing import Array
 from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.datasets import spiral
 from clifford_rand_nn.displays import save_figure
-from clifford_rand_nn.displays.regions import DecisionRegionsDisplay
+from clifford_rand_nn.displays.panels import spiral_figure
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier
 from clifford_rand_nn.gates.sampling import sample_gates
@@ -145,71 +143,6 @@ def draw_spiral(path: Path, fits: Mapping[str, SpiralFit], X: Array, y: NDArray[
         title = f"{name}, train accuracy {fit.model.score(X, y):.3f}\nobjective {fit.proof.objective:.3g}, {place}"
         panels.append((title, fit.model, None))
     save_figure(spiral_figure(panels, X, y, resolution=resolution), path)
-
-
-def plot_decision_regions(
-    ax: Any, model: Any, X: ArrayLike, y: ArrayLike, title: str = "", *, resolution: int = 500, gates: Any = None
-) -> None:
-    """Fill the regions that a classifier gives to each class, and mark the points X (n, 2) of each class y (n,).
-
-    The grid has ``resolution`` points along each side. ``gates``, or directions (2, m) and offsets (m,), are drawn as
-    thin lines. Raises ArgumentError if X has not two columns, or there are more than eight classes.
-
-    >>> from matplotlib.figure import Figure
-    >>> from clifford_rand_nn import GatedReLUClassifier, spiral
-    >>> X, y = spiral()
-    >>> model = GatedReLUClassifier(n_gates=20, random_state=0).fit(X, y)
-    >>> ax = Figure().subplots()
-    >>> plot_decision_regions(ax, model, X, y, "20 gates", resolution=50)
-    """
-    data = as_real(X, "X", "plot_decision_regions")
-    if data.ndim != 2 or data.shape[1] != 2:
-        raise fail("X", "plot_decision_regions", "of shape (n, 2)", describe(f"shape {data.shape}"))
-    lines = None if gates is None else tuple(gates)  # without the rows that span them
-    drawn = DecisionRegionsDisplay.from_estimator(
-        model, data, y, planes=lines, resolution=resolution, ax=ax, title=title, legend=False
-    )
-    drawn.ax_.set_aspect("equal")
-
-
-def spiral_figure(
-    panels: Sequence[tuple[str, Any, Any]],
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    resolution: int = 600,
-    lines: bool = False,
-    columns: int = 2,
-) -> Any:
-    """Return a figure with one panel of decision regions for each ``(title, model, gates)``, ``columns`` in a row.
-
-    With ``lines`` the gates' hyperplanes are drawn.
-
-    >>> from clifford_rand_nn import GatedReLUClassifier, spiral
-    >>> X, y = spiral()
-    >>> model = GatedReLUClassifier(n_gates=20, random_state=0).fit(X, y)
-    >>> figure = spiral_figure([("20 gates", model, None)], X, y, resolution=50)
-    >>> len(figure.axes)
-    1
-    """
-    require("matplotlib", extra="app", purpose="drawing")
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    layout = ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.08)
-    across = min(columns, len(panels))
-    down = -(-len(panels) // across)
-    figure = Figure(figsize=(4.8 * across, 4.8 * down + 0.35), layout=layout)
-    axes = figure.subplots(down, across, squeeze=False).ravel()
-    for ax in axes[len(panels) :]:
-        ax.remove()
-    for ax, (title, model, gates) in zip(axes, panels, strict=False):
-        plot_decision_regions(ax, model, X, y, title, resolution=resolution, gates=gates if lines else None)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(
-        handles, [f"class {label}" for label in labels], loc="outside lower center", ncols=len(labels), frameon=False
-    )
-    return figure
 
 
 def _above(fit: SpiralFit, fits: Mapping[str, SpiralFit]) -> str:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_choice, describe, fail
 from clifford_rand.errors import available, install_command
 from clifford_rand_nn import spiral
-from clifford_rand_nn.cli.demo_spiral import PAPER_BETA, SpiralFit, spiral_figure
+from clifford_rand_nn.cli.demo_spiral import PAPER_BETA, SpiralFit
 from examples.paper.about import write_about
 from examples.paper.methods.adamw import AdamW
 from examples.paper.rows import ResultRows
@@ -211,6 +211,7 @@ def _draw(
     if not (drawn and names):
         return []
     from clifford_rand_nn.displays import save_figure
+    from clifford_rand_nn.displays.panels import spiral_figure
 
     panels = []
     for name in names:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand._files import replaced
 from clifford_rand.errors import MissingDependencyError, available, install_command, require
-from clifford_rand_nn.cli.demo_spiral import plot_decision_regions
+from clifford_rand_nn.displays.panels import plot_decision_regions
 
 __all__ = ["save_regions_film"]
 

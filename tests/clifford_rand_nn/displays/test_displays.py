@@ -27,8 +27,8 @@ from clifford_rand_nn import (
     spiral,
     table_model,
 )
-from clifford_rand_nn.cli.demo_spiral import plot_decision_regions, spiral_figure
 from clifford_rand_nn.displays import save_figure
+from clifford_rand_nn.displays.panels import plot_decision_regions, spiral_figure
 from clifford_rand_nn.kernel_network.candidates import Problem
 
 matplotlib = pytest.importorskip("matplotlib")
