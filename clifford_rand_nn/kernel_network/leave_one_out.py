@@ -296,7 +296,7 @@ def judge(fitted: Array, alpha: Array, targets: Array, weights: Array, beta: flo
     across = norm + rounding_of_form(diagonal, alpha) + n * beta * np.sum(alpha**2 / share, axis=0)
     # max_s s·along - s²·across/2, times β
     scale = np.divide(along, across, out=np.zeros_like(along), where=across > 0)
-    terms = np.abs(scale) * np.einsum("ic,ic->c", np.abs(alpha), np.abs(targets)) + 0.5 * scale**2 * across
+    terms = np.abs(scale) * np.abs(alpha * targets).sum(axis=0) + 0.5 * scale**2 * across
     value = 0.5 * float(np.sum(scale * along)) - gamma(n + 8) * float(terms.sum())
     return Judged(objective, intercept, residuals, DualBound(beta * value, n * beta * scale * alpha))
 

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from clifford_rand_nn import rounding
+from clifford_rand_nn.kernel_network.leave_one_out import judge
 from clifford_rand_nn.rounding import additions, block_products, block_sums, exact_parts, gamma
 
 
@@ -70,3 +71,17 @@ def test_a_form_that_is_all_rounding_is_allowed_for():
     K = np.full((50, 50), z @ z)
     form = float(theta[:, 0] @ K @ theta[:, 0])
     assert abs(form) <= rounding.rounding_of_form(K.diagonal(), theta)[0]
+
+
+def test_bounds_of_the_kernel_are_below_the_exact_maximum_on_their_ray():
+    """The products of alpha and targets far from 0 cancel, and the form is small: rounding is in the dual value."""
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        alpha = rng.integers(-(2**20), 2**20, 12).astype(float)
+        alpha[-1] = -alpha[:-1].sum()
+        K, y, beta = np.full(12, 2.0**-40), 1e6 + rng.standard_normal(12), 2.0**-4
+        weights, column = np.ones(12), alpha[:, None]
+        value = judge(K[:, None] * column, column, y[:, None], weights, beta, K).bound.value
+        along = sum(Fraction(a) * Fraction(t) for a, t in zip(alpha, y, strict=True))
+        across = sum(Fraction(a) ** 2 * (Fraction(k) + 12 * Fraction(beta)) for a, k in zip(alpha, K, strict=True))
+        assert 0 < Fraction(value) <= Fraction(beta) * along**2 / (2 * across)
