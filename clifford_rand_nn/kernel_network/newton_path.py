@@ -262,9 +262,9 @@ def choose_by_holdout(
     w = np.ones(n) if weights is None else weights
     together = None if groups is None else members(groups)
 
-    def path(K: NDArray[Any], some: NDArray[np.intp], *left_out: Any) -> NewtonPath:
+    def path(K: NDArray[Any], some: NDArray[np.intp], leave_out: bool | NDArray[np.bool_] = False) -> NewtonPath:
         datafit = make_datafit(loss, targets[some], len(some), _OWNER, None, None if weights is None else w[some])
-        return NewtonPath(np.ascontiguousarray(K, dtype=np.float64), datafit, *(left_out or (None, False)))
+        return NewtonPath(np.ascontiguousarray(K, dtype=np.float64), datafit, together, leave_out, share)
 
     def fitted(path: NewtonPath, beta: float, ahead: Array | None = None) -> PathFit | None:
         left = None if max_time is None else max(max_time - (time.perf_counter() - began), SOONEST)
@@ -300,7 +300,7 @@ def choose_by_holdout(
         outputs, out_of_sample = np.zeros((n, targets.shape[1])), np.zeros(n, dtype=bool)
         for fold, (_, unseen), begun in zip(folds, split, predictions[k], strict=True):
             K = fold.kernel(rows)
-            own = path(K, np.arange(n), together, np.isin(np.arange(n), unseen), share)
+            own = path(K, np.arange(n), np.isin(np.arange(n), unseen))
             fit = fitted(own, best * spread(K) / size, begun)
             if fit is None:
                 return None
