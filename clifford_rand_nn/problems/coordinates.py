@@ -68,14 +68,16 @@ def masked_product(X: Any, mask: NDArray[np.bool_], U: NDArray[Any]) -> NDArray[
 def masked_transpose(X: Any, mask: NDArray[np.bool_], R: NDArray[Any]) -> NDArray[Any]:
     r"""Return the blocks :math:`X^TD_iR` as (d, P, C), in the precision of R (n, C): the transpose of `masked_product`.
 
-    Parts of the sum over rows depend on their number alone and are added in a fixed order: the same bits every time.
+    Parts of the sum over rows depend on their number alone and are added in a fixed order: the same bits every time. In
+    double precision they are blocks, whose roundings are counted (`additions`).
     """
     n, C = R.shape
     d, P = X.shape[1], len(mask)
 
     def term(rows: slice) -> NDArray[Any]:
         total: NDArray[Any] | None = None
-        for tile in row_tiles(rows.stop, BLOCK, rows.start):
+        single = R.dtype == np.float32
+        for tile in _tiles(rows, P * C) if single else row_tiles(rows.stop, BLOCK, rows.start):
             Z = np.multiply(mask[:, None, tile], R[tile].T, dtype=R.dtype).reshape(P * C, tile.stop - tile.start)
             product = X[tile].astype(R.dtype, copy=False).T @ Z.T
             total = product if total is None else np.add(total, product, out=total)
