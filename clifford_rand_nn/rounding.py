@@ -9,8 +9,7 @@ without fused multiply-add, and a product of matrices AB, entry by entry, by :ma
 been rounded before, these roundings are added to n (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed.,
 SIAM 2002, section 3.1, Lemmas 3.1 and 3.3, equations 3.5 and 3.13). It holds where no product is below the normal
 numbers. Over many rows n is loose: there rows are added up in blocks, and a term goes through the sum of its block and
-the sum of the blocks. Every use counts its roundings; solvers, which
-only have to end, count `USUAL` ones.
+the sum of the blocks. Every use counts its roundings; solvers, which only have to end, count `USUAL` ones.
 """
 
 from typing import Any
@@ -24,8 +23,8 @@ _UNIT = 2.0**-53
 BLOCK = 1024  # rows that are added up before their sum is added to those of other blocks
 _PARTS = 64  # sums of threads, at most, that are added up at the end, see `fixed_parts`
 FORMULA = 90  # roundings of a formula of a loss: it is off by 1e-14 of its terms (test_loss_precision.py)
-USUAL = 4  # roundings of a term as they are usually: an estimate, by which solvers stop
-_SIZES = 2  # roundings for those of the sizes that a bound is a share of
+USUAL = 4  # roundings that a term usually goes through: an estimate, by which solvers stop
+_SIZES = 2  # roundings of the lengths of rows and of theta, by which the error of a sum is stated
 
 
 def gamma(roundings: int) -> float:
@@ -34,15 +33,15 @@ def gamma(roundings: int) -> float:
 
 
 def additions(n: int, block: int = BLOCK) -> int:
-    """Return the roundings of a term of a sum of n products, in blocks of `BLOCK` rows or less, ``block`` or more."""
+    """Return the roundings of a term of a sum of n products, in blocks of ``block`` to `BLOCK` rows."""
     return min(n, BLOCK + -(-n // block) + _PARTS) + _SIZES
 
 
 def block_products(A: Any, B: Array) -> Array:
     r"""Return :math:`A^TB`, (m, C), of A (n, m), dense or CSR, and B (n, C), in blocks of rows."""
-    first, *others = row_tiles(len(B), BLOCK) or [slice(0)]
+    first, *rest = row_tiles(len(B), BLOCK) or [slice(0)]
     total = np.asarray(A[first].T @ B[first])
-    for rows in others:
+    for rows in rest:
         total += A[rows].T @ B[rows]
     return total
 
@@ -68,6 +67,18 @@ def rounding_of_norm(reach: Any, theta: Any, roundings: int = USUAL) -> float:
     terms.
     """
     return gamma(roundings) * float(np.sum(reach * np.linalg.norm(theta, axis=1)))
+
+
+def rounding_of_gains(gains: Array, theta: Array, sizes: Array) -> float:
+    r"""Return what rounding may take from a sum of dual values of rows, (n, C).
+
+    .. math:: \gamma_k\sum_{ic}\big(|g_{ic}|+2|\theta_{ic}|s_{ic}\big)
+
+    ``gains``: g. ``sizes``: s, those of the targets; the parts of a gain, as large as this, may cancel.
+    """
+    n, C = theta.shape
+    terms = float(np.abs(gains).sum() + 2 * (np.abs(theta) * sizes).sum())
+    return gamma(FORMULA + additions(n) + C) * terms
 
 
 def square_above(square: float, count: int, lost: float) -> float:

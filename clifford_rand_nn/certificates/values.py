@@ -13,7 +13,7 @@ from clifford_rand_nn.problems.duality import DualBound, stated_gap, zero_sums
 from clifford_rand_nn.problems.loss import Loss
 from clifford_rand_nn.problems.loss_registry import loss_of
 from clifford_rand_nn.rescaling import Units
-from clifford_rand_nn.rounding import FORMULA, additions, block_sums, exact_parts, gamma
+from clifford_rand_nn.rounding import block_sums, exact_parts, gamma, rounding_of_gains
 
 if TYPE_CHECKING:
     from clifford_rand_nn.certificates.certificate import Certificate
@@ -59,8 +59,7 @@ def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Arra
     missed = float((sums * np.maximum(biases, sizes.max())).sum()) / n
     penalty = claim.dual_penalty(X, theta) / (n**2 * certificate.beta)
     gains = weights * loss.stated_dual_value(theta / weights[:, None], targets)
-    terms = float(np.abs(gains).sum() + 2 * (np.abs(theta) * sizes).sum())  # of the gains, which may cancel
-    lost = gamma(FORMULA + additions(n) + theta.shape[1]) * terms
+    lost = rounding_of_gains(gains, theta, sizes)
     value = share * ((float(block_sums(gains[:, None])[0]) - lost) / n - missed - penalty)
     return DualBound(0.0, 0 * theta) if value <= 0 else DualBound(value, theta)
 

@@ -15,7 +15,7 @@ from scipy.optimize import OptimizeResult, minimize
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.loss import Loss
 from clifford_rand_nn.problems.loss_functions import solve
-from clifford_rand_nn.rounding import FORMULA, additions, block_sums, gamma
+from clifford_rand_nn.rounding import block_sums, rounding_of_gains
 
 _EPS = float(np.finfo(np.float64).eps)
 _AT_BOUND = 4 * _EPS  # share by which a point scaled to a bound may come out beyond it
@@ -71,10 +71,8 @@ class Datafit:
 
     def rounding_error(self, theta: Array) -> float:
         """Return what rounding may have added to `dual_value`."""
-        n, C = theta.shape
-        gains = np.abs(self.weights * self.loss.dual_value(self._plain(theta), self.y))
-        size = float(gains.sum() + 2 * np.sum(np.abs(theta) * self.loss.sizes(self.y)))  # of the terms of the gains
-        return float(gamma(FORMULA + additions(n) + C) * size / n)
+        gains = self.weights * self.loss.dual_value(self._plain(theta), self.y)
+        return rounding_of_gains(gains, theta, self.loss.sizes(self.y)) / len(theta)
 
     def _inside(self, theta: Array) -> bool:
         if not self.loss.separable and (np.abs(self._plain(theta).sum(axis=1)) > _OFF_SIMPLEX).any():
