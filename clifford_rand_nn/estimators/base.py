@@ -30,7 +30,7 @@ from clifford_rand_nn.networks import TwoLayerNetwork, balanced_gated, gated_pre
 from clifford_rand_nn.problems.coordinates import CsrRows
 from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.problems.gated import Coefficients
-from clifford_rand_nn.problems.loss_registry import has_delta, split_weights
+from clifford_rand_nn.problems.loss_registry import as_loss, has_delta, split_weights
 from clifford_rand_nn.relu_paths import FIRST_SHARE
 from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits, sure_result, with_status
 from clifford_rand_nn.solvers.stopping import Interrupts, unless_interrupted
@@ -304,7 +304,7 @@ class ConvexNetwork(RowPlanning, RescaledFit):
         """Set what every fit ends with; warn of a solver that did not end with the optimum, or a network off it."""
         self.result_, self.n_iter_ = result, max(1, result.n_iter)
         datafit, squares = task.datafit(type(self).__name__, self._own_delta), n_patterns * (self.penalty == "ridge")
-        # of a point that is made to sum to 0 exactly, or of a softmax, whose point stays as it is
+        # what sums of theta cost: a point is made to sum to 0 exactly, one of a softmax stays as it is
         prices = np.ptp(task.targets, axis=0) if datafit.loss.separable else np.abs(claim.intercept)
         rows, free = with_feature(task.X, task.feature), prices * self.fit_intercept
         sure = sure_result(result, datafit, rows, self.beta_, squares, free)
@@ -324,7 +324,7 @@ class ConvexNetwork(RowPlanning, RescaledFit):
 
     def _proof(self, result: Result[Any], task: Task) -> dict[str, Any]:
         bound = DualBound(result.objective - result.duality_gap, result.dual_point)
-        separable = task.datafit(type(self).__name__, self._own_delta).loss.separable
+        separable = as_loss(task.loss, type(self).__name__).separable
         return proved(result.objective, bound, separable and self.fit_intercept)
 
     def _end(self, status: Status) -> None:
