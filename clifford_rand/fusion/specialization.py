@@ -115,7 +115,7 @@ class Specialization:
             result = path.run(leaves)
             if result is not None:
                 if path is not own.paths[0]:  # the next object is likely one of these, whose guards others fail late
-                    own.paths = [path, *(other for other in own.paths if other is not path)]
+                    own.paths = [path, *(slower for slower in own.paths if slower is not path)]
                 return result
         new = self._learned(own, args, kwargs, "one")
         result = None if new is None else new.run(leaves)

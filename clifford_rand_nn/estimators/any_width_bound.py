@@ -63,7 +63,7 @@ def of_any_width(
     ``X`` (n, d) are the rows that count, ``targets`` (n, C) as the loss takes them, ``weights`` (n,) of mean 1. Cells
     are split while the next program is expected to end within these ``seconds``, and there are at most ``most_cells``.
     """
-    began = late = time.perf_counter()
+    began = now = time.perf_counter()
     units, scaled, rows, moved = in_units(certificate, X, targets, "certify")
     family = cast(NetworkClaim, scaled.claim).family
     lifted = lifted_rows(with_feature(rows, family.feature), family.bias)
@@ -80,8 +80,8 @@ def of_any_width(
             n_patterns=pricer.n_atoms,
         )
         proofs.append(with_network_values(proof, X, targets, weights, bound=True))
-        last, late = late, time.perf_counter()
-        if late - began + _GROWTH * (late - last) > seconds:
+        previous, now = now, time.perf_counter()
+        if now - began + _GROWTH * (now - previous) > seconds:
             break
     if not proofs:
         raise RuntimeError("CVXPY did not solve the relaxation of networks of any width")
