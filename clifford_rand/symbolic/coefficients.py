@@ -314,6 +314,17 @@ def vanishes(value: Any) -> bool:
     return bool(sp.sympify(value).equals(0))
 
 
+def simplifies_to_zero(value: Any) -> bool:
+    """Tell whether an expression simplifies to zero; a polynomial by multiplying out."""
+    expanded = sp.expand(value)
+    if expanded == 0:
+        return True
+    if expanded.is_number or expanded.is_polynomial(*expanded.free_symbols):
+        return bool(sp.simplify(expanded) == 0) if expanded.is_number else False
+    together = sp.cancel(sp.together(expanded))
+    return bool(together == 0 or sp.simplify(together) == 0)
+
+
 def positive_root(value: Any) -> Any:
     """Return √value, its factors taken as positive: √(r² sin² θ) = r sin θ, for coordinates in their usual range."""
     return even_root(sp.factor(sp.sympify(value)))

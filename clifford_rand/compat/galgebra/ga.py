@@ -6,16 +6,20 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import sympy as sp  # type: ignore[import-untyped]
 
 from clifford_rand._checks import fail
 from clifford_rand._threads import cached_property
 from clifford_rand.algebra import Algebra
+from clifford_rand.basis.keys import keys_of_masks
 from clifford_rand.basis.rules import bits_of
 from clifford_rand.calculus.coordinates import Coordinates
 from clifford_rand.compat.galgebra.dop import Dop, Pdop, Sdop, operator_of
 from clifford_rand.compat.galgebra.lt import Lt
 from clifford_rand.compat.galgebra.multivector import Mv, of
+
+_KINDS = ("scalar", "vector", "bivector", "grade2", "pseudo", "mv", "even", "spinor", "odd", "grade")
 
 
 def _names(text: str, coords: Sequence[Any] | None) -> list[str]:
@@ -51,6 +55,18 @@ def _metric(names: Sequence[str], g: Any) -> Any:
         return sp.Matrix(g)
     listed = list(g)
     return sp.Matrix(listed) if isinstance(listed[0], list | tuple) else sp.diag(*listed)
+
+
+def _grades(n: int, kind: str, more: tuple[Any, ...]) -> tuple[int, ...]:
+    if kind not in _KINDS:
+        raise fail("kind", "Mv", f"a grade or one of {', '.join(_KINDS)}", kind)
+    if len(more) != (kind == "grade"):
+        raise TypeError(f"Mv takes {'the grade' if kind == 'grade' else 'nothing'} after {kind!r}. Got {more} instead.")
+    if kind == "grade":
+        return (int(more[0]),)
+    whole = tuple(range(n + 1))
+    grades_of = {"scalar": (0,), "vector": (1,), "bivector": (2,), "grade2": (2,), "pseudo": (n,), "mv": whole}
+    return grades_of.get(kind) or (whole[1::2] if kind == "odd" else whole[0::2])
 
 
 class Ga:
@@ -157,6 +173,52 @@ class Ga:
                 for name, kind in zip(root.split(" "), kinds, strict=True)
             )
         return Mv(root, *arguments, ga=self, **keywords)
+
+    def of_kind(self, first: Any, kind: Any, more: tuple[Any, ...], function: Any) -> Any:
+        """Return the multivector of this library of a name or of coefficients, on the grades of a kind."""
+        if isinstance(kind, int):
+            grades: tuple[int, ...] = (kind,)
+        elif isinstance(kind, str):
+            grades = _grades(self.n, kind, more)
+        else:
+            raise TypeError(f"a kind is text or a grade. Got {kind!r} instead.")
+        if isinstance(first, str):
+            masks = self.own.keys_of(grades, "Mv", "grades").masks
+            return self.own.multivector(self._named(first, masks, function), grades)
+        if function is not None:
+            raise TypeError("coefficients are what they are: f is for names")
+        values = [first] if grades == (0,) and not isinstance(first, list | tuple) else list(first)
+        return self.own.multivector(np.array([sp.sympify(v) for v in values], dtype=object), grades)
+
+    def _named(self, name: str, masks: Any, function: Any) -> Any:
+        """Return a symbol for each blade, or a function of coordinates: ``A__xy``."""
+        names = [name + (f"__{self.index_of(int(mask))}" if mask else "") for mask in masks]
+        array = np.empty(len(names), dtype=object)
+        if not function:
+            array[:] = [sp.Symbol(symbol, real=True) for symbol in names]
+            return array
+        arguments = self.coords if function is True else tuple(function)
+        if not arguments:
+            raise fail("f", "Mv", "beside coordinates of the algebra, or those of the function", function)
+        array[:] = [sp.Function(symbol, real=True)(*arguments) for symbol in names]
+        return array
+
+    def sum_of_blades(self, value: Any) -> Any:
+        """Return the multivector of this library of an expression that is linear in the symbols of blades."""
+        if isinstance(value, str):
+            raise TypeError(f"a name needs a kind, as in mv({value!r}, 'vector')")
+        sums: dict[int, Any] = {}
+        for term in sp.Add.make_args(sp.expand(sp.sympify(value))):
+            factors, blades = term.args_cnc()
+            mask = 0 if not blades else self.masks.get(str(blades[0]), -1)
+            if len(blades) > 1 or mask < 0:
+                shown = ", ".join(list(self.masks)[:4])
+                raise fail("expr", "Mv", f"linear in the symbols of blades, {shown}, …", value)
+            sums[mask] = sums.get(mask, 0) + sp.Mul(*factors)
+        keys = keys_of_masks(self.n, tuple(sums))
+        array = np.empty(keys.size, dtype=object)
+        array[:] = [sums[int(mask)] for mask in keys.masks]
+        return self.own.scalar(sp.Integer(0)).new(keys, array)
 
     def E(self) -> Mv:
         """Return the wedge of the basis vectors."""

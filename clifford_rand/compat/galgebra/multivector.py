@@ -9,11 +9,10 @@ import sympy  # type: ignore[import-untyped]
 from clifford_rand._checks import describe, fail
 from clifford_rand.basis.coefficients import is_scalar
 from clifford_rand.basis.keys import keys_of_masks
-from clifford_rand.compat.galgebra.coefficients import is_zero, of_kind, sum_of_blades
 from clifford_rand.functions.scaling import expand
 from clifford_rand.multivector import display
 from clifford_rand.multivector.base import binary, both, unary
-from clifford_rand.symbolic.coefficients import each, positive_root
+from clifford_rand.symbolic.coefficients import each, positive_root, simplifies_to_zero
 
 
 def of(ga: Any, inner: Any) -> "Mv":
@@ -70,7 +69,7 @@ class Mv:
         first, kind, more = (arguments or (0,))[0], arguments[1:2], arguments[2:]
         self.Ga, self.title = ga, first if kind and isinstance(first, str) else None
         if not isinstance(first, Mv):
-            inner = of_kind(ga, first, kind[0], more, function) if kind else sum_of_blades(ga, first)
+            inner = ga.of_kind(first, kind[0], more, function) if kind else ga.sum_of_blades(first)
             self.inner = inner if self.title else of(ga, inner).inner
         elif kind:
             raise TypeError(f"a multivector has its kind. Got {kind[0]!r} beside it.")
@@ -197,7 +196,7 @@ class Mv:
 
     def is_zero(self) -> bool:
         """Tell whether every coefficient simplifies to zero."""
-        return all(is_zero(value) for _, value in self._terms())
+        return all(simplifies_to_zero(value) for _, value in self._terms())
 
     def is_scalar(self) -> bool:
         """Tell whether the grade is 0."""
