@@ -1,4 +1,4 @@
-"""Files: written complete or not at all, checked before they are read (NPZ, Parquet)."""
+"""Files: written complete or not at all, checked before they are read (NPZ, Parquet), and code in a private folder."""
 
 import io
 import math
@@ -6,6 +6,7 @@ import os
 import secrets
 import shutil
 import struct
+import sys
 import tokenize
 import zipfile
 import zlib
@@ -254,3 +255,48 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]
         (rows,) = _rows_of(stream, (1, *(shape[::-1] if fortran else shape)), dtype, 1)
         array: NDArray[Any] = rows[0, ...]
         return array.T if fortran else array
+
+
+# ---- the user's folder of compiled code
+
+
+def code_folder() -> Path | None:
+    """Return the folder, which this user alone may read and write (mode 0700), created if need be; None without one.
+
+    It is in NUMBA_CACHE_DIR if that is set, with the user's number in its name, as others may share that folder; else
+    in the user's cache folder.
+    """
+    try:
+        folder = _code_path()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if hasattr(os, "getuid") and not _is_private(folder):
+            return None
+    except (OSError, RuntimeError):  # nobody may write there, or the user has no home
+        return None
+    return folder
+
+
+def _is_private(folder: Path) -> bool:
+    """Tell whether no other user can exchange files in a folder; one of this user that others can enter is closed."""
+    link, status = os.lstat(folder), os.stat(folder)
+    if {link.st_uid, status.st_uid} != {os.getuid()}:
+        return False
+    if status.st_mode & 0o077:
+        try:
+            os.chmod(folder, 0o700)
+        except OSError:  # a file system that may only be read
+            return not status.st_mode & 0o022
+    return True
+
+
+def _code_path() -> Path:
+    own = os.environ.get("NUMBA_CACHE_DIR")
+    if own:
+        return Path(own) / f"clifford_rand_{os.getuid() if hasattr(os, 'getuid') else 'code'}"
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "clifford_rand"

@@ -1,5 +1,6 @@
 """Functions compiled by Numba, or run by NumPy and Python where there is no Numba, as in a browser."""
 
+import hashlib
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -7,7 +8,6 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from clifford_rand.compiler.folder import source_name
 from clifford_rand.errors import MissingCompilerWarning, require
 
 
@@ -66,6 +66,19 @@ def inline(module: ModuleType) -> None:
                 register_jitable(forceinline=True)(function)
                 function._cache = CodeCache(function, source)  # type: ignore[attr-defined]  # in digests of callers
                 function.py_func = function  # type: ignore[attr-defined]
+
+
+def source_name(source: str) -> str:
+    """Return the name of the function of generated code, by its digest."""
+    return f"loop_{hashlib.blake2b(source.encode(), digest_size=16).hexdigest()}"
+
+
+def is_cached(source: str) -> bool:
+    """Tell whether machine code of generated code is on the disk, for whatever types and processor."""
+    from clifford_rand._files import code_folder  # zipfile and its like, which a product does without
+
+    folder = code_folder()
+    return folder is not None and any(folder.glob(f"*.{source_name(source)}.*"))
 
 
 def kernel_of(source: str, names: dict[str, Any] | None = None) -> Any:

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._threads import cached_property, for_each_slice
-from clifford_rand.compiler.decorator import compile_source, has_compiler, kernel_of
-from clifford_rand.compiler.folder import is_cached
+from clifford_rand.compiler.decorator import compile_source, has_compiler, is_cached, kernel_of
 from clifford_rand.compiler.graph import ARITHMETIC, Graph, Input, Output, Program, count_operations, needed, signed
 from clifford_rand.compiler.scalar import Trace, TracedScalar
 from clifford_rand.compiler.source import array_source, loop_source

@@ -30,9 +30,8 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 from numba.extending import intrinsic
 
-from clifford_rand._files import replaced
+from clifford_rand._files import code_folder, replaced
 from clifford_rand._threads import cached_property
-from clifford_rand.compiler.folder import code_folder
 
 _DIGEST_BYTES = 32  # of SHA-256
 _CONSTANTS = (bool, int, float, complex, str, bytes, tuple, np.generic, np.dtype, type(None))  # compiled into the code

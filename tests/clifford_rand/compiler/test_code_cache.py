@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clifford_rand.compiler import folder, machine_code
+from clifford_rand import _files
+from clifford_rand.compiler import machine_code
 from clifford_rand.compiler.decorator import compiled
 from clifford_rand.compiler.machine_code import CodeCache
 
@@ -112,8 +113,8 @@ def test_files_and_folders_that_others_can_write_are_not_used(kept, tmp_path, mo
     with monkeypatch.context() as patch:
         patch.setattr(os, "getuid", lambda: -1)  # as if this user were another one
         assert kept.load_overload("types", Context()) is None
-        patch.setattr(folder, "_path", lambda: file.parent)
-        assert folder.code_folder() is None
+        patch.setattr(_files, "_code_path", lambda: file.parent)
+        assert _files.code_folder() is None
         # a file of another user in a folder that is trusted
         patch.setattr(machine_code, "code_folder", lambda: file.parent)
         assert kept.load_overload("types", Context()) is None
@@ -129,7 +130,7 @@ def test_files_and_folders_that_others_can_write_are_not_used(kept, tmp_path, mo
         real.chmod(mode)
         with monkeypatch.context() as patch:
             patch.setattr(os, "chmod", refuse)
-            assert (folder.code_folder() is not None) == is_used
+            assert (_files.code_folder() is not None) == is_used
 
 
 def test_a_function_without_a_file_is_compiled_and_not_kept():
