@@ -15,7 +15,7 @@ from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.datasets import spiral
 from clifford_rand_nn.displays import save_figure
-from clifford_rand_nn.displays.panels import spiral_figure
+from clifford_rand_nn.displays.regions import spiral_figure
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier
 from clifford_rand_nn.estimators.relu import ConvexReLUClassifier
 from clifford_rand_nn.gates.sampling import sample_gates

@@ -1,5 +1,6 @@
 """Decision regions of a fitted classifier on two columns, with its planes and the rows that span them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from clifford_rand._checks import (
     fail,
 )
 from clifford_rand._typing import Array, ArrayLike, NDArray
+from clifford_rand.errors import require
 from clifford_rand_nn._records import short_repr
 from clifford_rand_nn._words import literal
 from clifford_rand_nn.displays.style import MARKERS, PALETTE, Planes, axes_of, encoded, planes_of, segments
@@ -201,6 +203,49 @@ class DecisionRegionsDisplay:
             below = -0.18 if any(self.names) else -0.02
             ax.legend(loc="upper center", bbox_to_anchor=(0.5, below), ncols=4, frameon=False, fontsize=8)
         return self
+
+
+def spiral_figure(
+    panels: Sequence[tuple[str, Any, Any]],
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    resolution: int = 600,
+    lines: bool = False,
+    columns: int = 2,
+) -> Any:
+    """Return a figure with one panel of decision regions for each ``(title, model, gates)``, ``columns`` in a row.
+
+    With ``lines`` the gates' hyperplanes are drawn.
+
+    >>> from clifford_rand_nn import GatedReLUClassifier, spiral
+    >>> X, y = spiral()
+    >>> model = GatedReLUClassifier(n_gates=20, random_state=0).fit(X, y)
+    >>> figure = spiral_figure([("20 gates", model, None)], X, y, resolution=50)
+    >>> len(figure.axes)
+    1
+    """
+    require("matplotlib", extra="app", purpose="drawing")
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    layout = ConstrainedLayoutEngine(h_pad=0.12, w_pad=0.08)
+    across = min(columns, len(panels))
+    down = -(-len(panels) // across)
+    figure = Figure(figsize=(4.8 * across, 4.8 * down + 0.35), layout=layout)
+    axes = figure.subplots(down, across, squeeze=False).ravel()
+    for ax in axes[len(panels) :]:
+        ax.remove()
+    for ax, (title, model, gates) in zip(axes, panels, strict=False):
+        planes = tuple(gates) if lines and gates is not None else None  # without the rows that span them
+        drawn = {"planes": planes, "resolution": resolution, "ax": ax, "title": title, "legend": False}
+        DecisionRegionsDisplay.from_estimator(model, X, y, **drawn)
+        ax.set_aspect("equal")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles, [f"class {label}" for label in labels], loc="outside lower center", ncols=len(labels), frameon=False
+    )
+    return figure
 
 
 class _Rows:

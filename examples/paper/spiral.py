@@ -211,7 +211,7 @@ def _draw(
     if not (drawn and names):
         return []
     from clifford_rand_nn.displays import save_figure
-    from clifford_rand_nn.displays.panels import spiral_figure
+    from clifford_rand_nn.displays.regions import spiral_figure
 
     panels = []
     for name in names:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand._files import replaced
 from clifford_rand.errors import MissingDependencyError, available, install_command, require
-from clifford_rand_nn.displays.panels import plot_decision_regions
+from clifford_rand_nn.displays.regions import DecisionRegionsDisplay
 
 __all__ = ["save_regions_film"]
 
@@ -86,7 +86,9 @@ def save_regions_film(
     figure = Figure(figsize=(_SIDE, _SIDE + 0.5))
     ax = figure.add_axes((0.02, 0.02, 0.96, 0.86))  # fixed: a layout that is fitted to each title would shake
     title, model = frames[0]
-    plot_decision_regions(ax, model, X, y, title, resolution=resolution)
+    shown = {"planes": None, "resolution": resolution, "ax": ax, "title": title, "legend": False}
+    DecisionRegionsDisplay.from_estimator(model, X, y, **shown)
+    ax.set_aspect("equal")
     image, classes = ax.images[0], np.unique(np.asarray(y))
     left, right, low, high = image.get_extent()
     across, up = np.linspace(left, right, resolution), np.linspace(low, high, resolution)

@@ -28,7 +28,7 @@ from clifford_rand_nn import (
     table_model,
 )
 from clifford_rand_nn.displays import save_figure
-from clifford_rand_nn.displays.panels import plot_decision_regions, spiral_figure
+from clifford_rand_nn.displays.regions import spiral_figure
 from clifford_rand_nn.kernel_network.candidates import Problem
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -51,7 +51,7 @@ Y = np.array(["left", "right", "right", "left"])
 
 def test_regions_points_and_title():
     ax = Figure().subplots()
-    plot_decision_regions(ax, Halves(), X, Y, "halves", resolution=101)
+    DecisionRegionsDisplay.from_estimator(Halves(), X, Y, planes=None, ax=ax, title="halves", resolution=101)
     (image,) = ax.images
     left, right, *_ = image.get_extent()
     assert left < -1 < 1 < right
@@ -66,7 +66,7 @@ def test_regions_points_and_title():
             return np.where(X[:, 1] > 0.5, "right", "left")
 
     ax = Figure().subplots()
-    plot_decision_regions(ax, Upper(), X, Y, resolution=11)
+    DecisionRegionsDisplay.from_estimator(Upper(), X, Y, planes=None, ax=ax, resolution=11)
     region = np.asarray(ax.images[0].get_array())
     assert ax.images[0].origin == "lower"  # the vertical axis points up
     assert (region[0].any(), region[-1].all()) == (False, True)
@@ -74,7 +74,7 @@ def test_regions_points_and_title():
 
 def test_a_fine_grid_is_predicted_in_blocks_and_pyplot_is_not_touched():
     before, model = "matplotlib.pyplot" in sys.modules, Halves()
-    plot_decision_regions(Figure().subplots(), model, X, Y, resolution=400)
+    DecisionRegionsDisplay.from_estimator(model, X, Y, planes=None, ax=Figure().subplots(), resolution=400)
     assert 0 < model.most <= 50_000
     spiral_figure([("", Halves(), None)], X, Y, resolution=5)
     assert ("matplotlib.pyplot" in sys.modules) == before
@@ -83,7 +83,7 @@ def test_a_fine_grid_is_predicted_in_blocks_and_pyplot_is_not_touched():
 def test_gates_are_lines_through_the_picture():
     ax = Figure().subplots()
     gates = (np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]), np.array([-0.5, 1.0, 1.0]))  # x = 1/2, y = -1/2, no line
-    plot_decision_regions(ax, Halves(), X, Y, resolution=10, gates=gates)
+    DecisionRegionsDisplay.from_estimator(Halves(), X, Y, planes=gates, ax=ax, resolution=10)
     lines = np.array(ax.collections[0].get_segments())
     assert lines.shape == (2, 2, 2)
     np.testing.assert_allclose(lines[0, :, 0], 0.5)
@@ -133,13 +133,11 @@ def test_titles_of_the_demo_do_not_overlap():
 
 def test_what_cannot_be_drawn_is_refused(monkeypatch):
     ax = Figure().subplots()
-    with pytest.raises(ArgumentError, match=r"must be of shape \(n, 2\). Got shape \(4, 3\) instead"):
-        plot_decision_regions(ax, Halves(), np.ones((4, 3)), Y)
     with pytest.raises(ArgumentError, match=r"must be labels of at most 8 classes\. Got 9"):
-        plot_decision_regions(ax, Halves(), np.ones((9, 2)), np.arange(9))
+        DecisionRegionsDisplay.from_estimator(Halves(), np.ones((9, 2)), np.arange(9), ax=ax)
     monkeypatch.setattr(optional, "available", lambda module: False)
     with pytest.raises(MissingDependencyError, match=r'drawing needs matplotlib: pip install "matplotlib>='):
-        plot_decision_regions(ax, Halves(), X, Y)
+        DecisionRegionsDisplay.from_estimator(Halves(), X, Y, ax=ax)
 
 
 # ---- displays
