@@ -238,8 +238,9 @@ def spiral_figure(
         ax.remove()
     for ax, (title, model, gates) in zip(axes, panels, strict=False):
         planes = tuple(gates) if lines and gates is not None else None  # without the rows that span them
-        drawn = {"planes": planes, "resolution": resolution, "ax": ax, "title": title, "legend": False}
-        DecisionRegionsDisplay.from_estimator(model, X, y, **drawn)
+        DecisionRegionsDisplay.from_estimator(
+            model, X, y, planes=planes, resolution=resolution, ax=ax, title=title, legend=False
+        )
         ax.set_aspect("equal")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(

@@ -86,8 +86,9 @@ def save_regions_film(
     figure = Figure(figsize=(_SIDE, _SIDE + 0.5))
     ax = figure.add_axes((0.02, 0.02, 0.96, 0.86))  # fixed: a layout that is fitted to each title would shake
     title, model = frames[0]
-    shown = {"planes": None, "resolution": resolution, "ax": ax, "title": title, "legend": False}
-    DecisionRegionsDisplay.from_estimator(model, X, y, **shown)
+    DecisionRegionsDisplay.from_estimator(
+        model, X, y, planes=None, resolution=resolution, ax=ax, title=title, legend=False
+    )
     ax.set_aspect("equal")
     image, classes = ax.images[0], np.unique(np.asarray(y))
     left, right, low, high = image.get_extent()
