@@ -14,7 +14,7 @@ from clifford_rand_nn.kernel_network.candidates import level
 from clifford_rand_nn.row_sums import Block, Kept, RowSum, Sums
 from clifford_rand_nn.scores import LEAST_PROBABILITY, Scores
 from clifford_rand_nn.shard_predictions import ModelRows
-from clifford_rand_nn.shards.local_engine import as_engine
+from clifford_rand_nn.shards.engines import as_engine
 from clifford_rand_nn.shards.source import Shards, shard_blocks
 
 _OWNER = "evaluate_shards"

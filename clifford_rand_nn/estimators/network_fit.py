@@ -31,9 +31,9 @@ from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums import Targets
 from clifford_rand_nn.scores import r_squared
 from clifford_rand_nn.shards.certificate import ShardCertificate
+from clifford_rand_nn.shards.engines import as_engine
 from clifford_rand_nn.shards.landmark_fit import LandmarkFit, Saved, Trained
 from clifford_rand_nn.shards.landmark_sample import HELD
-from clifford_rand_nn.shards.local_engine import as_engine
 from clifford_rand_nn.shards.scan import scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import SOONEST, HistoryRow, Result, Status, with_status

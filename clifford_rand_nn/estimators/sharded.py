@@ -35,10 +35,10 @@ from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.loss_registry import as_loss, normalized
 from clifford_rand_nn.row_sums import Block, Engine, Targets
 from clifford_rand_nn.shards.certificate import ShardCertificate
+from clifford_rand_nn.shards.engines import as_engine
 from clifford_rand_nn.shards.gated_fit import State, Trained, moved, needed, on_all_columns, state_of, train_gated
 from clifford_rand_nn.shards.gated_passes import Patterns
 from clifford_rand_nn.shards.gated_problem import ShardedProblem
-from clifford_rand_nn.shards.local_engine import as_engine
 from clifford_rand_nn.shards.scan import Facts, scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import SOONEST, Limits, Result

@@ -22,8 +22,8 @@ from clifford_rand_nn.problems.loss_registry import labels_of
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums import Engine, Targets
 from clifford_rand_nn.shards.checkpoint import Checkpoint, CheckpointStore
+from clifford_rand_nn.shards.engines import as_engine
 from clifford_rand_nn.shards.gated_fit import State, Trained, moved
-from clifford_rand_nn.shards.local_engine import as_engine
 from clifford_rand_nn.shards.plan import plan_fit
 from clifford_rand_nn.shards.scan import Facts
 from clifford_rand_nn.shards.source import Shards, fingerprint

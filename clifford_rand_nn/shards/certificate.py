@@ -16,9 +16,9 @@ from clifford_rand_nn.kernel_network.standardization import Standardization
 from clifford_rand_nn.problems.duality import EQUALITY_TOL, imbalance, rounding, stated_gap
 from clifford_rand_nn.rescaling import Units
 from clifford_rand_nn.row_sums import Engine, Targets
+from clifford_rand_nn.shards.engines import as_engine
 from clifford_rand_nn.shards.gated_passes import Balance, Judge, Judged, Network, Verify
 from clifford_rand_nn.shards.gated_problem import balanced
-from clifford_rand_nn.shards.local_engine import as_engine
 from clifford_rand_nn.shards.source import Shards
 
 # Objective, bound, the objective of the best constant, and the sum of the weights, of mean 1 in training.

@@ -25,8 +25,8 @@ from clifford_rand_nn import GatedReLUClassifier
 from clifford_rand_nn.problems.loss_registry import as_loss
 from clifford_rand_nn.row_sums import RowSum, Targets, pairwise
 from clifford_rand_nn.shards.dask_engine import DaskEngine
+from clifford_rand_nn.shards.engines import LocalEngine
 from clifford_rand_nn.shards.gated_passes import Judge, Network, Patterns
-from clifford_rand_nn.shards.local_engine import LocalEngine
 from clifford_rand_nn.shards.source import Shards, shard_blocks
 
 _PASSES = 5

@@ -7,8 +7,8 @@ import numpy as np
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import GatedReLUClassifier, predict_shards
+from clifford_rand_nn.shards.engines import TorchEngine
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.torch_engine import TorchEngine
 from support.sums import Broken, Columns, Moments, Positive, Where
 
 

@@ -8,7 +8,7 @@ from timing import peak_bytes, timed
 
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier
 from clifford_rand_nn.row_sums import RowMap
-from clifford_rand_nn.shards.local_engine import as_engine
+from clifford_rand_nn.shards.engines import as_engine
 from clifford_rand_nn.shards.source import Shards, shard_blocks
 from sharded.made import files, first_rows, judged, judges
 

@@ -12,8 +12,8 @@ import pytest
 from clifford_rand_nn import ConvexNetworkRegressor, Shards, load_model
 from clifford_rand_nn.cli.tables import training_shards
 from clifford_rand_nn.kernel_network.landmark_judge import ResidualSum
+from clifford_rand_nn.shards.engines import LocalEngine
 from clifford_rand_nn.shards.landmark_fit import LandmarkFit
-from clifford_rand_nn.shards.local_engine import LocalEngine
 from clifford_rand_nn.solvers.base import Status
 from support.command_line import run
 

@@ -23,7 +23,7 @@ from clifford_rand_nn.problems.loss_registry import as_loss, encode_labels
 from clifford_rand_nn.row_sums import Block, RowSum, Targets
 from clifford_rand_nn.shards import landmark_fit
 from clifford_rand_nn.shards.checkpoint import Checkpoint
-from clifford_rand_nn.shards.local_engine import LocalEngine
+from clifford_rand_nn.shards.engines import LocalEngine
 from clifford_rand_nn.shards.source import Shards
 from support.newton_path import logistic_path
 

@@ -15,10 +15,9 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.problems.loss_registry import as_loss
 from clifford_rand_nn.row_sums import Need, Part, Targets, pairwise, runs
+from clifford_rand_nn.shards.engines import LocalEngine, TorchEngine, as_engine
 from clifford_rand_nn.shards.gated_passes import Balance, Judge, Network, Patterns
-from clifford_rand_nn.shards.local_engine import LocalEngine, as_engine
 from clifford_rand_nn.shards.source import Shards
-from clifford_rand_nn.shards.torch_engine import TorchEngine
 from support.sums import Blocks, Columns, Deadly, Late, Moments, Positive, Where
 from support.torch_ranks import rank
 

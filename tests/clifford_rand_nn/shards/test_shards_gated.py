@@ -14,9 +14,9 @@ from clifford_rand_nn.estimators import sharded
 from clifford_rand_nn.problems.loss_registry import as_loss
 from clifford_rand_nn.row_sums import Targets
 from clifford_rand_nn.shards.checkpoint import Checkpoint
+from clifford_rand_nn.shards.engines import LocalEngine
 from clifford_rand_nn.shards.gated_fit import ShardedFista
 from clifford_rand_nn.shards.gated_passes import Judge, Network, Patterns
-from clifford_rand_nn.shards.local_engine import LocalEngine
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import Status, with_status
 from clifford_rand_nn.solvers.fista import Fista

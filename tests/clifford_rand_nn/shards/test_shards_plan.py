@@ -7,7 +7,7 @@ from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, GatedReLUClassifier
 from clifford_rand_nn.row_sums import RowMap
 from clifford_rand_nn.shards import plan as planning
-from clifford_rand_nn.shards.local_engine import LocalEngine
+from clifford_rand_nn.shards.engines import LocalEngine
 from clifford_rand_nn.shards.source import Shards, fingerprint, shard_blocks
 
 MODEL = GatedReLUClassifier(4, beta=1e-2, tol=1e-2, loss="logistic", random_state=0)

@@ -22,7 +22,7 @@ from clifford_rand_nn import (
     predict_shards,
 )
 from clifford_rand_nn.scores import confusion, score_classes
-from clifford_rand_nn.shards.local_engine import LocalEngine
+from clifford_rand_nn.shards.engines import LocalEngine
 from clifford_rand_nn.shards.source import whole_shards
 
 rng = np.random.default_rng(3)
