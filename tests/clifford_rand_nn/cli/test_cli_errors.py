@@ -10,7 +10,7 @@ import clifford_rand.errors as optional
 from clifford_rand_nn import GatedReLUClassifier
 from clifford_rand_nn.cli import estimators, predict
 from clifford_rand_nn.cli.app import app
-from clifford_rand_nn.cli.exported import EXPORTERS
+from clifford_rand_nn.cli.export import EXPORTERS
 from clifford_rand_nn.cli.options import ModelKind
 from clifford_rand_nn.gates.sampling import METHODS
 from clifford_rand_nn.problems.loss_registry import loss_names
