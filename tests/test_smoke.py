@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import re
 import warnings
 
 import pytest
@@ -28,6 +29,8 @@ def _examples(package, name):
 def test_examples_run(package, name, monkeypatch, tmp_path, doctest_namespace):
     monkeypatch.chdir(tmp_path)
     for test in _examples(package, name):
+        for library in re.findall(r"(?m)^(?:import|from) (\w+)", "".join(example.source for example in test.examples)):
+            pytest.importorskip(library)  # of an extra
         test.globs.update(vars(inspect.getmodule(inspect.unwrap(getattr(package, name)))) | doctest_namespace)
         test.globs["__name__"] = "__main__"
         with warnings.catch_warnings():
