@@ -197,7 +197,7 @@ class KernelSystem:
         self.matrices: list[NDArray[Any]] = []
         self.total: Array | None = None
         n, C = h.shape
-        of = [c if balanced else next(a for a in range(c + 1) if np.array_equal(h[:, a], h[:, c])) for c in range(C)]
+        of = [c if balanced else next((a for a in range(c) if np.array_equal(h[:, a], h[:, c])), c) for c in range(C)]
         for c in range(C):
             if of[c] < c:
                 self.matrices.append(self.matrices[of[c]])
