@@ -90,6 +90,12 @@ class Neurons:
             K[self.rows[neuron, place], neuron] = 0
         return K
 
+    def misses(self, X: NDArray[Any]) -> Array:
+        """Return how far from 0 neurons are on the rows of X (n, d) that span the hyperplanes, (m, k)."""
+        own = np.clip(self.rows, 0, len(X) - 1)
+        values = np.einsum("mkd,dm->mk", X[own], self.directions) + self.offsets[:, None]
+        return np.where((self.rows >= 0) & (self.rows < len(X)), np.abs(values), 0.0)
+
     def norms(self, p: int) -> Array:
         r"""Return :math:`||v_j||_p`, (m,)."""
         return np.asarray(np.linalg.norm(self.directions, ord=p, axis=0))

@@ -144,9 +144,23 @@ class BlockPricer(Pricer):
         self._kept: list[Neurons] | None = None
 
     @property
+    def _block_columns(self) -> int:
+        return max(2, _BLOCK_BYTES // (8 * len(self.X)) // 2 * 2)
+
+    @property
     def n_atoms(self) -> int:
         """Number of columns, dependent and repeated ones included."""
         return len(self.atoms) if isinstance(self.atoms, Neurons) else int(self.atoms.n_columns)
+
+    @cached_property
+    def _off_planes(self) -> float:
+        """By how much a neuron is off the rows that span it, and so off others: columns are 0 there."""
+        blocks = self._blocks(self._block_columns)
+        return max((float(block.misses(self.X).max(initial=0.0)) for block in blocks), default=0.0)
+
+    def rounding_error(self, theta: Array) -> float:
+        """Return what rounding may take from the size that `price` states: of sums, their terms, and the planes."""
+        return super().rounding_error(theta) + self._off_planes * float(np.linalg.norm(theta, axis=1).sum())
 
     def price(
         self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf
@@ -159,7 +173,7 @@ class BlockPricer(Pricer):
         point = check_price(theta, most, len(self.X), "BlockPricer.price")
         wanted = max(1, most)
         best, values = nothing(self.X.shape[1]), np.zeros(0)
-        for block in self._blocks(max(2, _BLOCK_BYTES // (8 * len(self.X)) // 2 * 2)):
+        for block in self._blocks(self._block_columns):
             if late is not None and late():
                 return Priced(np.inf, best.take(slice(0, most)))
             sizes = np.linalg.norm(block_products(block.training_columns(self.X), point), axis=1)
