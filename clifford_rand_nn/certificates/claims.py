@@ -28,6 +28,15 @@ from clifford_rand_nn.rounding import (
 from clifford_rand_nn.sparse_rows import row_lengths, with_feature
 
 _SPLIT = 2.0**27 + 1  # halves of a double with 26 bits each, whose products are exact
+_PRODUCT = 16  # roundings of an entry of K: its angle, and its inner product
+
+
+class Residuals(NamedTuple):
+    """Predictions less targets (n, C), and what rounding usually still moves these and the penalty by."""
+
+    values: Array
+    lost: Array | float = 0.0
+    cost: float = 0.0
 
 
 @short_repr
@@ -72,15 +81,16 @@ class GatedClaim:
         size = row_lengths(X).max(initial=0.0) * np.linalg.norm(U, axis=2).sum() + np.abs(b).sum() + np.abs(t).max()
         return float(np.finfo(np.float64).eps * size)
 
-    def residuals(self, X: Any, targets: Array) -> Array:
-        """Return predictions less targets (n, C); biases, intercept and target, which cancel, in twice the digits."""
+    def residuals(self, X: Any, targets: Array) -> Residuals:
+        """Return predictions less targets (n, C), of dense rows in twice the digits of double precision."""
         U, b, t = self.coefficients
-        linear = replace(self, coefficients=Coefficients(U, 0 * b, 0 * t)).predictions_and_cost(X, 0.0)[0]
-        on = self.gates.activations(X).astype(np.float64)
-        biases = product(Pair(on, 0 * on), b.T, t)
-        between = two_sum(biases.high, -targets)
-        total = two_sum(linear, between.high)
-        return np.asarray(total.high + (total.low + between.low + biases.low))
+        high, low = two_sum(t, -targets)
+        for i, on in enumerate(self.gates.activations(X).T):
+            rows, own, offset = X[on], U[:, i].T, b[:, i]
+            part = Pair(rows @ own + offset, 0 * low[on]) if issparse(X) else product(Pair(rows, 0 * rows), own, offset)
+            high[on], missed = two_sum(high[on], part.high)
+            low[on] += missed + part.low
+        return Residuals(high + low)
 
     def dual_norm(self, X: Any, theta: Array) -> float:
         r"""Return :math:`\max_i||X^TD_i\theta||_F`, no less by rounding; a squared penalty bounds nothing."""
@@ -141,14 +151,14 @@ class NetworkClaim:
         each = row_lengths(self.rows(X)).max(initial=0.0) * np.linalg.norm(W1, axis=1) + b1
         return float(np.finfo(np.float64).eps * (each @ w2 + b2).max())
 
-    def residuals(self, X: Array, targets: Array) -> Array:
+    def residuals(self, X: Array, targets: Array) -> Residuals:
         """Return predictions less targets (n, C), in twice the digits of double precision."""
         network, rows = self.network, np.asarray(self.rows(X), dtype=np.float64)
         hidden = product(Pair(rows, np.zeros_like(rows)), network.W1.T, network.b1)
         on = hidden.high > 0
         active = Pair(np.where(on, hidden.high, 0.0), np.where(on, hidden.low, 0.0))
         f = product(active, np.reshape(network.w2, (len(network.b1), targets.shape[1])), network.b2)
-        return np.asarray((f.high - targets) + f.low)
+        return Residuals((f.high - targets) + f.low)
 
     def dual_norm(self, X: Array, theta: Array) -> float:
         """Return the largest correlation of ``theta`` with a unit neuron of the family, no less by rounding."""
@@ -199,14 +209,28 @@ class KernelClaim:
         return self.network.outputs(X), float(np.ldexp(beta, -2 * half)) * scaled.penalty()
 
     def rounding_of_predictions(self, X: Array) -> float:
-        r"""Return what adding the intercept may round off, :math:`\epsilon|t|`."""
-        return float(np.finfo(np.float64).eps * np.abs(self.network.intercept).max())
+        r"""Return what rounding may move a prediction by: :math:`K\alpha`, usually, and adding :math:`\epsilon|t|`."""
+        intercept = np.finfo(np.float64).eps * np.abs(self.network.intercept)
+        return float((self._rounding_of_products(X).max(axis=0, initial=0.0) + intercept).max())
 
-    def residuals(self, X: Array, targets: Array) -> Array:
+    def _rounding_of_products(self, X: Array) -> Array:
+        r"""Return what rounding usually moves :math:`K\alpha` by at most, (n, C).
+
+        .. math:: 16u\sqrt{K_{ii}}\Big(\sum_jK_{jj}\alpha_j^2\Big)^{1/2}
+
+        An angle loses 14u at most, where rows are nearly parallel, and roundings of entries seldom add up.
+        """
+        network = self.network
+        reach, own = (np.sqrt(network.kernel.diagonal(Z)) for Z in (network.standard.rows(X), network.rows))
+        return gamma(_PRODUCT) * np.outer(reach, np.linalg.norm(own[:, None] * network.alpha, axis=0))
+
+    def residuals(self, X: Array, targets: Array) -> Residuals:
         """Return predictions less targets (n, C), to which intercept and targets add their difference."""
         network = replace(self.network, intercept=0 * self.network.intercept)
-        between = two_sum(self.network.intercept, -targets)
-        return np.asarray(network.outputs(X) + between.high + between.low)
+        between, lost = two_sum(self.network.intercept, -targets), self._rounding_of_products(X)
+        values = np.asarray(network.outputs(X) + between.high + between.low)
+        sizes = np.abs(network.alpha).sum(axis=0)
+        return Residuals(values, lost, 0.5 * float(lost.max(axis=0, initial=0.0) @ sizes))
 
     def dual_norm(self, X: Array, theta: Array) -> float:
         """Return 0: a squared penalty bounds nothing."""

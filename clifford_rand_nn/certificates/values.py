@@ -65,18 +65,24 @@ def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Arra
 
 
 def primal_value(certificate: "Certificate", X: Any, targets: Array, weights: Array) -> float:
-    """Return the objective of the network; predictions are added up exactly where their rounding matters."""
-    loss = loss_of(certificate)
-    f, cost = certificate.claim.predictions_and_cost(X, certificate.beta)
+    """Return the objective of the network; where rounding matters, predictions are added up exactly.
+
+    What rounding of a kernel matrix still moves them by is away from the targets.
+    """
+    loss, beta = loss_of(certificate), certificate.beta
+    f, cost = certificate.claim.predictions_and_cost(X, beta)
     primal = mean_loss(loss, f, targets, weights) + cost
     residual = loss.is_quadratic or loss.even  # of which the loss is a function
     center = targets if residual else 0 * targets
     e = certificate.claim.rounding_of_predictions(X) + np.finfo(np.float64).eps * np.abs(center).max(initial=0.0)
     slope = np.abs(f - targets).mean() if residual else 1.0 + np.abs(f * targets).mean()
-    if e * slope > _FELT * primal:
-        r = certificate.claim.residuals(X, center)
-        return mean_loss(loss, r, 0 * targets if residual else targets, weights) + cost
-    return primal
+    if not e * (slope + e) > _FELT * primal:
+        return primal
+    f, lost, raised = certificate.claim.residuals(X, center)
+    y = targets - center
+    theta = loss.residual(f, y)
+    f = np.where(np.where(theta == 0, y, theta) > 0, f - lost, f + lost)
+    return mean_loss(loss, f, y, weights) + cost + beta * raised
 
 
 def mean_loss(loss: Loss, f: Array, y: Array, weights: Array) -> float:

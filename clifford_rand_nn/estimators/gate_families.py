@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand._checks import as_generator, check_integer
 from clifford_rand._threads import blas_threads
 from clifford_rand_nn.certificates.claims import KernelClaim
+from clifford_rand_nn.certificates.values import with_network_values
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.parameters import refuse_together
 from clifford_rand_nn.estimators.task import Task, WarmStart
@@ -127,6 +128,8 @@ class InfiniteFamily(GatedFamily):
         self._set_kernel(network)
         self.result_, self.n_iter_ = result, max(1, result.n_iter)
         self._certify(KernelClaim(network), task.classes, scope=_SCOPE, n_patterns=0, **self._proof(result, task))
+        # of K alpha, as the network predicts, and of K in all digits
+        self.certificate_ = with_network_values(self.certificate_, X, task.targets, task.weights, bound=True)
         if not result.converged:
             self._warn(result.message, 5)
 

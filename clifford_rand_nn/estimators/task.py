@@ -73,11 +73,11 @@ class Task:
         return replace(self, X=units.rows(self.X), targets=targets)
 
     def loses_objective(self, claim: Claim, result: Result[Any]) -> bool:
-        """Whether rounding e of weights and residuals r = f - y moves the objective, by the mean of e|r|."""
+        """Whether rounding e of weights and residuals r = f - y moves the objective, by the mean of e(|r| + e)."""
         if not isinstance(claim, GatedClaim):
             return isinstance(claim, NetworkClaim)
         e = claim.rounding_of_predictions(self.X) + np.finfo(np.float64).eps * np.abs(self.targets).max(initial=0.0)
-        return bool(e * np.abs(result.fitted - self.targets).mean() > _FELT * result.objective)
+        return bool(e * (np.abs(result.fitted - self.targets).mean() + e) > _FELT * result.objective)
 
 
 class RescaledFit(Parameters):

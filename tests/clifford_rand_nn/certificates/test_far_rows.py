@@ -32,7 +32,7 @@ def test_residuals_of_networks_whose_terms_cancel():
     rng = np.random.default_rng(0)
     X, y, W, a = 1e7 + rng.normal(size=(9, 2)), 1e3 * rng.normal(size=(9, 1)), 4e4 * np.eye(2), -2e4 * np.ones((2, 1))
     network = nn.TwoLayerNetwork(W, np.zeros(2), a, np.array([1.6e16]))
-    residuals = NetworkClaim(network, Family("all", 1, False)).residuals(X, y)
+    residuals = NetworkClaim(network, Family("all", 1, False)).residuals(X, y).values
     for x, goal, residual in zip(X, y[:, 0], residuals[:, 0], strict=True):
         hidden = [max(0, sum(Fraction(w) * Fraction(z) for w, z in zip(row, x, strict=True))) for row in W]
         exact = Fraction(1.6e16) - sum(Fraction(2e4) * h for h in hidden) - Fraction(goal)
