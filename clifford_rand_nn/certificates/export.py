@@ -20,13 +20,13 @@ from clifford_rand._checks import describe, fail
 from clifford_rand._typing import Array, NDArray
 from clifford_rand_nn.certificates.claims import GatedClaim, KernelClaim, NetworkClaim
 from clifford_rand_nn.certificates.dual_points import DualPoint, Stated, exact_dual_point, rational, table
+from clifford_rand_nn.certificates.moment_witnesses import moment_family
 from clifford_rand_nn.certificates.witnesses import (
     ConeWitness,
     SimplexWitness,
     kernel_family,
     kernel_network,
     kernel_operations,
-    moment_family,
 )
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.neurons import Neurons
@@ -151,7 +151,7 @@ def _family_of(
     family = claim.family
     if isinstance(family.members, Multipliers):
         pricer = MomentPricer(with_feature(rows, family.feature), family.members, family.bias)
-        return partial(moment_family, pricer, family.bias)
+        return partial(moment_family, pricer, proof)
     members, D = family.members, rows.shape[1] + (family.feature is not None)
     if isinstance(members, Neurons):
         planes = table(np.column_stack([members.directions.T, members.offsets]))

@@ -1,10 +1,11 @@
 r"""Witnesses of proofs, what a proof states of its family beside the dual point.
 
-Of all neurons they are quadratic functions that bound activations, or in a few dimensions trees of simplicial cones, by
-branch and bound; of infinitely many gates the rows as the kernel takes them, with coefficients. Of given patterns they
-are multipliers of the inequalities of each cone, see `clifford_rand_nn.proof_checker.cones`: those of the least dual
-norm. The least length belongs to the rows of a projection (`Cones`), the least largest entry to a linear program. Cells
-of directions are halved until a cell's multipliers bound all of it. Multipliers are rounded like the dual point.
+Of all neurons they are trees of simplicial cones in a few dimensions, by branch and bound, else quadratic functions
+(`clifford_rand_nn.certificates.moment_witnesses`); of infinitely many gates the rows as the kernel takes them, with
+coefficients. Of given patterns they are multipliers of the inequalities of each cone, see
+`clifford_rand_nn.proof_checker.cones`: those of the least dual norm. The least length belongs to the rows of a
+projection (`Cones`), the least largest entry to a linear program. Cells of directions are halved until a cell's
+multipliers bound all of it. Multipliers are rounded like the dual point.
 """
 
 from fractions import Fraction
@@ -21,7 +22,6 @@ from clifford_rand_nn.certificates.claims import KernelClaim
 from clifford_rand_nn.certificates.dual_points import DualPoint, Stated, over_common_denominator, rational, table
 from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.pricing.cone_best import Cones
-from clifford_rand_nn.pricing.moments import MomentPricer, enclosing_ball
 from clifford_rand_nn.pricing.simplices import SimplexPricer, SimplicialCones
 from clifford_rand_nn.proof_checker.check import Problem, dot, read_problem
 from clifford_rand_nn.proof_checker.cones import Cone, axes_of, is_copositive, name
@@ -31,8 +31,6 @@ _TOL_BITS = 36  # cells are halved until they are within 2^-36 of the squared ra
 _MAX_CELLS = 4000  # of a pattern
 _MAX_OUTPUTS = 4  # that are independent: their signs make 16 cells; the pricing of more only relaxes
 _TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # HiGHS takes no less
-_ROOM = 1e-12  # by which functions are above activations, and multipliers are smaller: more than doubles round off
-_ABOVE = 1e-9  # of a bound, by which it is above the largest value of its quadratic function
 _MOST_SEARCHES = 12  # for dual points that are shrunk by 2^-27 at most
 _SPLIT = 2000  # multiplications that take as long as a split of a cone of few rows, and bound what a tree holds
 _BELOW = 1 - 1e-15  # of the radius, so that what double precision bounds by it is below it
@@ -180,60 +178,6 @@ def _least_entry(S: Array, goal: Array, sign: Array | None, c: float) -> Weights
     if solution.x is None:
         raise RuntimeError(f"HiGHS did not solve the linear program of a pattern: {solution.message}")
     return np.arange(n), np.maximum(solution.x[:n], 0) * scale / unit
-
-
-def moment_family(pricer: MomentPricer, free: bool, dual: DualPoint) -> Stated:
-    """Return bounds of all neurons for a dual point, of an output and its negative each, as trees of cells.
-
-    ``free``: the pricer's rows are those of free biases, see `lifted_rows`.
-    """
-    theta = dual.doubles()
-    stated: Stated = {
-        "kind": "moments",
-        "bounds": [_moment_tree(pricer, theta, cells, 0, free) for cells in pricer.cells],
-    }
-    if free:
-        center, radius = enclosing_ball(pricer.X)
-        stated |= {"center": table(center[None]), "square": rational(Fraction(radius * (1 + _ROOM)) ** 2)}
-    return stated
-
-
-def _moment_tree(pricer: MomentPricer, theta: Array, cells: NDArray[np.intp], depth: int, free: bool) -> Stated:
-    """Return the tree of cells whose paths are the same up to a depth."""
-    paths = pricer.multipliers.paths[cells]
-    row = abs(int(paths[0, depth])) if depth < paths.shape[1] else 0
-    if not row:
-        return _moment_bound(pricer, theta, int(cells[0]), free)
-    sides = (("on", row), ("off", -row))
-    halves = {
-        side: _moment_tree(pricer, theta, cells[paths[:, depth] == step], depth + 1, free) for side, step in sides
-    }
-    return {"row": str(row - 1), **halves}
-
-
-def _moment_bound(pricer: MomentPricer, theta: Array, cell: int, free: bool) -> Stated:
-    rates, slopes, squares, trees, paths, cuts = (part[cell] for part in pricer.multipliers)
-    own, reach = theta[:, trees // 2] * (-1) ** trees, np.maximum(pricer.reach, np.finfo(np.float64).tiny)
-    # t(z)₊ <= c + pz + qz² from the bounds of |z|
-    p = np.where(own > 0, own / 2, own * (1 + (1 - _ROOM) * slopes) / 2)
-    q = np.where(own > 0, own * rates / (4 * reach), own * np.maximum(squares - 2 * _ROOM, 0) / (2 * reach))
-    c = np.where(q > 0, p**2 / np.where(q > 0, 4 * q, 1.0) * (1 + _ROOM), 0.0)
-    fixed = np.abs(paths[paths != 0]) - 1
-    value, level = pricer.quadratic(theta, cell).largest()
-    stated = {
-        "functions": table(np.delete(np.column_stack([p, q, c]), fixed, axis=0)),
-        "level": rational(level / (2 if free else 1)),
-        "value": rational(max(value, 0.0) * (1 + _ABOVE)),
-    }
-    if not len(fixed):
-        return stated
-    # for products with z instead of t, and for directions (v, b + v·m)
-    own_cuts = cuts[: len(fixed)] * (np.abs(own) @ pricer.reach) / reach[fixed, None]
-    if free:
-        own_cuts[:, 1:] /= 2**0.5
-        own_cuts[:, -1] /= enclosing_ball(pricer.X)[1]
-    own_cuts[:, 0] *= 1 + _ROOM * 4
-    return stated | {"cuts": table(own_cuts)}
 
 
 class SimplexWitness:

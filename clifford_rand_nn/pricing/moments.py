@@ -28,7 +28,7 @@ from clifford_rand._checks import as_rows, describe, fail
 from clifford_rand._threads import cached_property
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.pricing.base import Priced, Pricer, check_price, nothing
-from clifford_rand_nn.rounding import additions, block_products, rounding_of_norm
+from clifford_rand_nn.rounding import additions, block_products, gamma, rounding_of_norm
 
 _EDGE = 1e-12  # of the size of Q, by which λ is above its eigenvalues
 
@@ -143,6 +143,11 @@ class MomentPricer(Pricer):
         """Sizes (n,) of what is added up for a neuron on each row."""
         return np.asarray(np.linalg.norm(self.rows, axis=1))
 
+    @property
+    def rounding_of_functions(self) -> float:
+        """Share by which proofs raise quadratic functions, so that they are above activations in exact arithmetic."""
+        return gamma(2 * self.rows.shape[1] + 16)
+
     def price(
         self, theta: ArrayLike, most: int, late: Callable[[], bool] | None = None, enough: float = np.inf
     ) -> Priced:
@@ -154,6 +159,7 @@ class MomentPricer(Pricer):
         rates, (n, D) = self.multipliers.rates, self.rows.shape
         terms = self.reach * (2 + (rates + 1 / rates).max(axis=0) / 4)
         lost = rounding_of_norm(terms, point, additions(n) + D + self.multipliers.paths.shape[1] + 8)
+        lost += 4 * self.rounding_of_functions * float(terms @ np.linalg.norm(point, axis=1))
         return Priced(float(np.linalg.norm(sizes)) + most_cut * lost, nothing(self.X.shape[1]))
 
     def quadratic(self, theta: Array, cell: int) -> Quadratic:

@@ -77,10 +77,28 @@ def largest(rows: Table, theta: Table, squares: list[Fraction], size: int, state
 
 def bound(rows: Table, theta: Table, squares: list[Fraction], size: int, stated: Any, sides: Sides) -> Fraction:
     """Return the stated bound R of one output and sign in a cell, which is verified."""
+    value = fraction(stated["value"])
+    require(value >= 0, "a multiplier or a bound is negative")
+    matrix = form(rows, theta, squares, size, stated, sides)
+    matrix[-1][-1] += value
+    require(is_semidefinite(integers(matrix)[0]), "a quadratic function exceeds its bound")
+    return value
+
+
+def integers(matrix: list[list[Fraction]]) -> tuple[list[list[int]], int]:
+    """Return a matrix times the least common denominator of its entries, and this."""
+    q = math.lcm(*(x.denominator for row in matrix for x in row))
+    return [[int(x * q) for x in row] for row in matrix], q
+
+
+def form(
+    rows: Table, theta: Table, squares: list[Fraction], size: int, stated: Any, sides: Sides
+) -> list[list[Fraction]]:
+    """Return the form of a cell for R = 0; what the functions of rows have to be is verified."""
     n, D = len(rows.numerators), len(squares)
     functions = table(stated["functions"], "the functions of rows", n - len(sides), 3)
-    level, value, f, r = fraction(stated["level"]), fraction(stated["value"]), functions.denominator, rows.denominator
-    require(level >= 0 and value >= 0 and min(squares) > 0, "a multiplier or a bound is negative")
+    level, f, r = fraction(stated["level"]), functions.denominator, rows.denominator
+    require(level >= 0 and min(squares) > 0, "a multiplier or a bound is negative")
     free = [i for i in range(n) if i not in sides]
     open_rows = [rows.numerators[i] for i in free]
     for i, row, numbers in zip(free, open_rows, functions.numerators, strict=True):
@@ -95,7 +113,7 @@ def bound(rows: Table, theta: Table, squares: list[Fraction], size: int, stated:
     columns, parts = list(zip(*open_rows, strict=True)), list(zip(*functions.numerators, strict=True))
     linear = [Fraction(dot(parts[0], column), f * r) for column in columns]
     weighted = [[a * x for a, x in zip(parts[1], column, strict=True)] for column in columns]
-    form = [[Fraction(-dot(first, second), f * r * r) for second in columns] for first in weighted]
+    matrix = [[Fraction(-dot(first, second), f * r * r) for second in columns] for first in weighted]
     cuts = table(stated["cuts"], "the cuts of a cell", len(sides), 1 + D) if sides else Table(1, [])
     for k, (i, side) in enumerate(sides.items()):
         (w, *v), x = cuts.row(k), rows.row(i)
@@ -103,11 +121,9 @@ def bound(rows: Table, theta: Table, squares: list[Fraction], size: int, stated:
         require(w >= 0 and w * w >= length, "a cut is negative in the ball")
         slope = side * w + (Fraction(theta.numerators[0][i], theta.denominator) if side > 0 else 0)
         linear = [a + slope * b for a, b in zip(linear, x, strict=True)]
-        form = [[form[j][m] - side * (x[j] * v[m] + x[m] * v[j]) / 2 for m in range(D)] for j in range(D)]
+        matrix = [[matrix[j][m] - side * (x[j] * v[m] + x[m] * v[j]) / 2 for m in range(D)] for j in range(D)]
     for k in range(D):
-        form[k][k] += level / squares[k]
-        form[k].append(-linear[k] / 2)
-    form.append([*(-x / 2 for x in linear), value - Fraction(sum(parts[2]), f) - size * level])
-    q = math.lcm(*(x.denominator for row in form for x in row))
-    require(is_semidefinite([[int(x * q) for x in row] for row in form]), "a quadratic function exceeds its bound")
-    return value
+        matrix[k][k] += level / squares[k]
+        matrix[k].append(-linear[k] / 2)
+    matrix.append([*(-x / 2 for x in linear), -Fraction(sum(parts[2]), f) - size * level])
+    return matrix
