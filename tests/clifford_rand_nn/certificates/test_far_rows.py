@@ -1,5 +1,6 @@
 """Exact proofs of fits on rows far from 0, where double precision moves planes and rounds predictions."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -38,3 +39,25 @@ def test_residuals_of_networks_whose_terms_cancel():
         exact = Fraction(1.6e16) - sum(Fraction(2e4) * h for h in hidden) - Fraction(goal)
         assert abs(exact) < 1e10
         assert residual == pytest.approx(float(exact), rel=1e-15)
+
+
+def test_a_gated_dual_point_is_within_its_norms_once_its_sums_are_0():
+    """The entry that takes what sums lack changes by a rounding; times 1e8 that is up to 1e-7 of the norm."""
+    rng = np.random.default_rng(3)
+    X, y = 1e8 + rng.normal(size=(12, 2)), rng.normal(size=12)
+    model = nn.GatedReLURegressor(n_gates=4, beta=1e-2, bias=False, tol=1e-2, random_state=0).fit(X, y)
+    certificate = replace(model.certificate_, dual_point=1.5 * model.certificate_.dual_point)
+    verified = certificate.verify(X, y)
+    theta, targets = ([Fraction(v) for v in values] for values in (verified.dual_point[:, 0].tolist(), y.tolist()))
+    assert sum(theta) == 0
+    sums = [
+        [
+            sum((Fraction(x) * t for x, t, on in zip(column, theta, gate, strict=True) if on), Fraction(0))
+            for column in X.T
+        ]
+        for gate in model.patterns_.T
+    ]
+    longest = max(float(sum(x * x for x in row)) ** 0.5 for row in sums)
+    s = Fraction(min(1.0, 12 * 1e-2 / longest))
+    exact = sum(s * t * v - (s * t) ** 2 / 2 for t, v in zip(theta, targets, strict=True)) / 12
+    assert verified.lower_bound <= float(exact) * (1 + 1e-14)
