@@ -176,12 +176,13 @@ def test_small_betas_and_numbers_beyond_its_range_stay_in_double_precision(kerne
 
 
 def test_what_has_no_factor_in_single_precision_gets_one_in_double(monkeypatch):
-    """Equal rows, whose kernel has rank 1, with a beta that single precision does not see."""
-    same = np.full((150, 150), 3.0)
+    """Equal rows: in single precision every pivot but the first is 0 exactly, as 4, its root and beta's share are."""
+    same, few = np.full((20, 20), 4.0), EVERY[:20]
+    radius = 1e-9 * np.trace(same)
+    assert np.float32(4.0 + radius) == 4.0  # single precision does not see it
     monkeypatch.setattr(cholesky, "_SINGLE", 0.0)
-    for found, expected in zip(
-        left_out(same, TARGETS, 1e-9 * 450, single=True), left_out(same, TARGETS, 1e-9 * 450), strict=True
-    ):
+    fits = [KernelRidge(same, single=single).left_out(TARGETS[:20], radius, few, few) for single in (True, False)]
+    for found, expected in zip(*(fit[:3] for fit in fits), strict=True):
         np.testing.assert_array_equal(found, expected)
 
 
