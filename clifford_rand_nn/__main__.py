@@ -5,7 +5,7 @@ import signal
 import sys
 
 from clifford_rand.errors import MissingDependencyError, require
-from clifford_rand_nn.cli.sigint import Unraised, record_signals, was_interrupted
+from clifford_rand_nn.cli import Unraised, record_signals, was_interrupted
 
 
 def main() -> None:

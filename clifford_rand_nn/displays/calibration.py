@@ -15,8 +15,8 @@ from clifford_rand_nn._words import literal
 from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of, places_of
 from clifford_rand_nn.estimators.folds import group_numbers
 from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
-from clifford_rand_nn.estimators.parameters import drawn_state
 from clifford_rand_nn.estimators.rows import given_targets, new_rows, refused_by_scikit_learn
+from clifford_rand_nn.estimators.task import drawn_state
 from clifford_rand_nn.problems.loss_registry import split_weights
 
 _SLACK = 1e-6  # of a probability, which rounding may leave above 1

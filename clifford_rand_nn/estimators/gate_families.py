@@ -12,8 +12,7 @@ from clifford_rand._threads import blas_threads
 from clifford_rand_nn.certificates.claims import KernelClaim
 from clifford_rand_nn.certificates.values import with_network_values
 from clifford_rand_nn.estimators.base import ConvexNetwork
-from clifford_rand_nn.estimators.parameters import refuse_together
-from clifford_rand_nn.estimators.task import Task, WarmStart
+from clifford_rand_nn.estimators.task import Task, WarmStart, refuse_together
 from clifford_rand_nn.gates.enumeration import central_count, chosen_patterns, deadline
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates
 from clifford_rand_nn.gates.sampling import sample_gates

@@ -13,11 +13,10 @@ from clifford_rand_nn._progress import reporting
 from clifford_rand_nn.certificates.claims import GatedClaim
 from clifford_rand_nn.cost import Estimate
 from clifford_rand_nn.estimators.gate_families import InfiniteFamily
-from clifford_rand_nn.estimators.parameters import refuse_together
 from clifford_rand_nn.estimators.rows import gated_training_rows
 from clifford_rand_nn.estimators.sharded import ShardedGatedReLU
 from clifford_rand_nn.estimators.targets import LossChoosingClassifier, NetworkRegressor
-from clifford_rand_nn.estimators.task import Task, WarmStart
+from clifford_rand_nn.estimators.task import Task, WarmStart, refuse_together
 from clifford_rand_nn.gate_exchange import Refinement, RefinementSettings
 from clifford_rand_nn.gates.hyperplanes import ActivationPatterns, Gates, with_linear_gate
 from clifford_rand_nn.kernel_network.kernel_problem import KernelProblem

@@ -24,7 +24,6 @@ from clifford_rand_nn.certificates.values import rescaled, with_network_values
 from clifford_rand_nn.cost import Estimate
 from clifford_rand_nn.estimators.folds import group_numbers, later_blocks, order_numbers
 from clifford_rand_nn.estimators.network_fit import NetworkFit, network_costs, network_result
-from clifford_rand_nn.estimators.parameters import Parameters
 from clifford_rand_nn.estimators.rows import (
     by_blocks,
     dense_training_rows,
@@ -40,6 +39,7 @@ from clifford_rand_nn.estimators.sparse_network import (
     train_sparse_network,
 )
 from clifford_rand_nn.estimators.targets import NetworkProgram
+from clifford_rand_nn.estimators.task import Parameters
 from clifford_rand_nn.estimators.unique_rows import Data, LeftOut, UniqueRows
 from clifford_rand_nn.export.program import Value
 from clifford_rand_nn.kernel_network.candidates import Compared

@@ -16,7 +16,6 @@ from clifford_rand_nn._progress import phase, step_callback
 from clifford_rand_nn._records import as_table
 from clifford_rand_nn.certificates.claims import GatedClaim
 from clifford_rand_nn.estimators.held_out import BetaScore, DeferredCalibration, HeldOut, chosen_beta
-from clifford_rand_nn.estimators.parameters import refuse_together
 from clifford_rand_nn.estimators.rows import note_columns
 from clifford_rand_nn.estimators.shards import (
     SHARE,
@@ -28,17 +27,16 @@ from clifford_rand_nn.estimators.shards import (
     opened_checkpoint,
     stored_targets,
 )
-from clifford_rand_nn.estimators.task import Task
+from clifford_rand_nn.estimators.task import Task, refuse_together
 from clifford_rand_nn.gates.hyperplanes import Gates
 from clifford_rand_nn.pricing.family import gate_scope
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.problems.loss_registry import as_loss, normalized
 from clifford_rand_nn.row_sums import Block, Engine, Targets
-from clifford_rand_nn.shards.certificate import ShardCertificate
+from clifford_rand_nn.shards.certificate import ShardCertificate, ShardedProblem
 from clifford_rand_nn.shards.engines import as_engine
 from clifford_rand_nn.shards.gated_fit import State, Trained, moved, needed, on_all_columns, state_of, train_gated
 from clifford_rand_nn.shards.gated_passes import Patterns
-from clifford_rand_nn.shards.gated_problem import ShardedProblem
 from clifford_rand_nn.shards.scan import Facts, scan
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import SOONEST, Limits, Result

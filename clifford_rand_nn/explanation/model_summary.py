@@ -10,7 +10,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn._records import TextShown, as_table, short_repr
 from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
-from clifford_rand_nn.estimators.parameters import drawn_state
+from clifford_rand_nn.estimators.task import drawn_state
 from clifford_rand_nn.explanation.context import ColumnImportance, Context, error_measure, importances
 from clifford_rand_nn.explanation.phrases import column_notes, draw_columns, plane_text
 from clifford_rand_nn.explanation.prediction import PredictionExplanation, explain_rows

@@ -12,8 +12,8 @@ from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, Point
 from clifford_rand_nn.problems.maps import GatedMap
 from clifford_rand_nn.problems.penalties import GateMetric
 from clifford_rand_nn.row_sums import BLOCK_ROWS, Need
+from clifford_rand_nn.shards.certificate import BALANCED, NEARLY, Evaluated, ShardedProblem
 from clifford_rand_nn.shards.gated_passes import block_rows
-from clifford_rand_nn.shards.gated_problem import BALANCED, NEARLY, Evaluated, ShardedProblem
 from clifford_rand_nn.shards.source import Shards
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Result, Status, with_status
 from clifford_rand_nn.solvers.fista import Fista, Iterate

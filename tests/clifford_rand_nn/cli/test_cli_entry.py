@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import __main__ as entry
-from clifford_rand_nn.cli import app, console, info, sigint
+from clifford_rand_nn.cli import app, console, info, was_interrupted
 
 UNFINISHED = "interrupted: the command was not finished.\n"
 
@@ -22,7 +22,7 @@ def own_process(monkeypatch):
     yield
     signal.signal(signal.SIGINT, before)
     signal.set_wakeup_fd(-1)
-    sigint.was_interrupted()  # what is left
+    was_interrupted()  # what is left
 
 
 def ends(monkeypatch, capfd, work):

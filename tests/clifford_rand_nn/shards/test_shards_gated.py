@@ -240,7 +240,7 @@ def test_a_proof_that_failed_is_tried_again_after_some_steps(monkeypatch):
 
 @pytest.mark.parametrize("penalty", ["group_l2", "ridge"])
 def test_residuals_that_no_intercept_has_balanced_prove_nothing(monkeypatch, penalty):
-    monkeypatch.setattr("clifford_rand_nn.shards.gated_problem._NEWTON_STEPS", 0)
+    monkeypatch.setattr("clifford_rand_nn.shards.certificate._NEWTON_STEPS", 0)
     shards = shards_of(*data(GatedReLUClassifier))
     model = GatedReLUClassifier(6, beta=0.01, tol=1e-2, loss="logistic", penalty=penalty, max_iter=6, random_state=1)
     with pytest.warns(UserWarning, match="max_iter"):
