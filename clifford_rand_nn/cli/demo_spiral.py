@@ -141,7 +141,7 @@ def draw_spiral(path: Path, fits: Mapping[str, SpiralFit], X: Array, y: NDArray[
     for name, fit in fits.items():
         place = "the global optimum" if name == _BEST else f"{_above(fit, fits)} above the optimum"
         title = f"{name}, train accuracy {fit.model.score(X, y):.3f}\nobjective {fit.proof.objective:.3g}, {place}"
-        panels.append((title, fit.model, None))
+        panels.append((title, fit.model))
     save_figure(spiral_figure(panels, X, y, resolution=resolution), path)
 
 

@@ -206,22 +206,14 @@ class DecisionRegionsDisplay:
 
 
 def spiral_figure(
-    panels: Sequence[tuple[str, Any, Any]],
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    resolution: int = 600,
-    lines: bool = False,
-    columns: int = 2,
+    panels: Sequence[tuple[str, Any]], X: ArrayLike, y: ArrayLike, *, resolution: int = 600, columns: int = 2
 ) -> Any:
-    """Return a figure with one panel of decision regions for each ``(title, model, gates)``, ``columns`` in a row.
-
-    With ``lines`` the gates' hyperplanes are drawn.
+    """Return a figure with one panel of decision regions for each ``(title, model)``, ``columns`` in a row.
 
     >>> from clifford_rand_nn import GatedReLUClassifier, spiral
     >>> X, y = spiral()
     >>> model = GatedReLUClassifier(n_gates=20, random_state=0).fit(X, y)
-    >>> figure = spiral_figure([("20 gates", model, None)], X, y, resolution=50)
+    >>> figure = spiral_figure([("20 gates", model)], X, y, resolution=50)
     >>> len(figure.axes)
     1
     """
@@ -236,10 +228,9 @@ def spiral_figure(
     axes = figure.subplots(down, across, squeeze=False).ravel()
     for ax in axes[len(panels) :]:
         ax.remove()
-    for ax, (title, model, gates) in zip(axes, panels, strict=False):
-        planes = tuple(gates) if lines and gates is not None else None  # without the rows that span them
+    for ax, (title, model) in zip(axes, panels, strict=False):
         DecisionRegionsDisplay.from_estimator(
-            model, X, y, planes=planes, resolution=resolution, ax=ax, title=title, legend=False
+            model, X, y, planes=False, resolution=resolution, ax=ax, title=title, legend=False
         )
         ax.set_aspect("equal")
     handles, labels = axes[0].get_legend_handles_labels()

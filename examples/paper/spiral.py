@@ -218,7 +218,7 @@ def _draw(
         fit = fits.get(name) or fit_network(name, X, y, n_gates, settings.seed)
         label = SPIRAL_NETWORKS[name].label.format(m=n_gates)
         title = f"{label}\nobjective {2 * len(X) * fit.proof.objective:.3g}, gap {fit.proof.relative_gap:.0e}"
-        panels.append((title, fit.model, None))
+        panels.append((title, fit.model))
     path = settings.out / "spiral.png"
     save_figure(spiral_figure(panels, X, y, resolution=resolution, columns=3 if len(panels) > 4 else 2), path)
     return [path]

@@ -87,7 +87,7 @@ def save_regions_film(
     ax = figure.add_axes((0.02, 0.02, 0.96, 0.86))  # fixed: a layout that is fitted to each title would shake
     title, model = frames[0]
     DecisionRegionsDisplay.from_estimator(
-        model, X, y, planes=None, resolution=resolution, ax=ax, title=title, legend=False
+        model, X, y, planes=False, resolution=resolution, ax=ax, title=title, legend=False
     )
     ax.set_aspect("equal")
     image, classes = ax.images[0], np.unique(np.asarray(y))

@@ -51,7 +51,7 @@ Y = np.array(["left", "right", "right", "left"])
 
 def test_regions_points_and_title():
     ax = Figure().subplots()
-    DecisionRegionsDisplay.from_estimator(Halves(), X, Y, planes=None, ax=ax, title="halves", resolution=101)
+    DecisionRegionsDisplay.from_estimator(Halves(), X, Y, planes=False, ax=ax, title="halves", resolution=101)
     (image,) = ax.images
     left, right, *_ = image.get_extent()
     assert left < -1 < 1 < right
@@ -66,7 +66,7 @@ def test_regions_points_and_title():
             return np.where(X[:, 1] > 0.5, "right", "left")
 
     ax = Figure().subplots()
-    DecisionRegionsDisplay.from_estimator(Upper(), X, Y, planes=None, ax=ax, resolution=11)
+    DecisionRegionsDisplay.from_estimator(Upper(), X, Y, planes=False, ax=ax, resolution=11)
     region = np.asarray(ax.images[0].get_array())
     assert ax.images[0].origin == "lower"  # the vertical axis points up
     assert (region[0].any(), region[-1].all()) == (False, True)
@@ -74,9 +74,9 @@ def test_regions_points_and_title():
 
 def test_a_fine_grid_is_predicted_in_blocks_and_pyplot_is_not_touched():
     before, model = "matplotlib.pyplot" in sys.modules, Halves()
-    DecisionRegionsDisplay.from_estimator(model, X, Y, planes=None, ax=Figure().subplots(), resolution=400)
+    DecisionRegionsDisplay.from_estimator(model, X, Y, planes=False, ax=Figure().subplots(), resolution=400)
     assert 0 < model.most <= 50_000
-    spiral_figure([("", Halves(), None)], X, Y, resolution=5)
+    spiral_figure([("", Halves())], X, Y, resolution=5)
     assert ("matplotlib.pyplot" in sys.modules) == before
 
 
@@ -94,11 +94,9 @@ def test_gates_are_lines_through_the_picture():
 def test_spiral_figure_has_a_panel_for_each_model(tmp_path):
     points, labels = spiral()
     model = GatedReLUClassifier(n_gates=10, tol=1e-2, random_state=0, beta=1e-3, bias=True).fit(points, labels)
-    figure = spiral_figure(
-        [("first", model, model.gates_), ("second", model, None)], points, labels, resolution=60, lines=True
-    )
+    figure = spiral_figure([("first", model), ("second", model)], points, labels, resolution=60)
     assert [ax.get_title() for ax in figure.axes] == ["first", "second"]
-    assert [len(ax.collections) for ax in figure.axes] == [3, 2]  # two classes, and the lines where there are gates
+    assert [len(ax.collections) for ax in figure.axes] == [2, 2]  # two classes
     assert set(np.unique(figure.axes[0].images[0].get_array())) == {0, 1}
     save_figure(figure, tmp_path / "spiral.png")
     head = (tmp_path / "spiral.png").read_bytes()[:24]
@@ -107,23 +105,23 @@ def test_spiral_figure_has_a_panel_for_each_model(tmp_path):
 
 
 def test_four_panels_are_two_by_two_and_three_leave_a_hole():
-    figure = spiral_figure([(name, Halves(), None) for name in "abcd"], X, Y, resolution=5)
+    figure = spiral_figure([(name, Halves()) for name in "abcd"], X, Y, resolution=5)
     figure.draw_without_rendering()
     corners = [tuple(ax.get_position().min.round(2)) for ax in figure.axes]
     assert len({x for x, _ in corners}) == len({y for _, y in corners}) == 2
     (left, top), (right, _), (_, bottom), _ = corners  # in the order of reading
     assert left < right
     assert bottom < top
-    three = spiral_figure([(name, Halves(), None) for name in "abc"], X, Y, resolution=5)
+    three = spiral_figure([(name, Halves()) for name in "abc"], X, Y, resolution=5)
     assert [ax.get_title() for ax in three.axes] == ["a", "b", "c"]
-    wide = spiral_figure([(name, Halves(), None) for name in "abc"], X, Y, resolution=5, columns=3)
+    wide = spiral_figure([(name, Halves()) for name in "abc"], X, Y, resolution=5, columns=3)
     assert wide.get_figwidth() > three.get_figwidth()
 
 
 def test_titles_of_the_demo_do_not_overlap():
     points, labels = spiral()
     title = "200 cross-product gates, train accuracy 1.000\nobjective 0.00628, 149% above the optimum"
-    figure = spiral_figure([(title, Halves(), None)] * 4, points, np.where(labels > 0, "right", "left"), resolution=5)
+    figure = spiral_figure([(title, Halves())] * 4, points, np.where(labels > 0, "right", "left"), resolution=5)
     figure.canvas.draw()
     boxes = [ax.title.get_window_extent() for ax in figure.axes]
     assert boxes[0].x1 < boxes[1].x0
