@@ -21,7 +21,7 @@ from clifford_rand_nn.kernel_network.landmark_judge import SpanProblem
 from clifford_rand_nn.problems.duality import gap_share
 from clifford_rand_nn.row_sums import Block, Engine, Kept, RowSum, Sums, Targets
 from clifford_rand_nn.solvers.base import HistoryRow, Limits, Status
-from clifford_rand_nn.solvers.conjugate_gradient import CGIterate, first_iterate, next_iterate, normalized
+from clifford_rand_nn.solvers.iterations import CGIterate, first_iterate, next_iterate, normalized
 
 RADII = np.geomspace(1e3, 1e-6, 46)  # ρ of the betas that are compared, in units of the kernel's mean diagonal
 SINGLE = 1e-4  # least share that a landmark is not known by others, for sums in single precision

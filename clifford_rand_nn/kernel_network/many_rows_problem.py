@@ -14,7 +14,7 @@ from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import Judged, KernelFit, judge, null_value
 from clifford_rand_nn.problems.duality import DualBound, gap_share
 from clifford_rand_nn.solvers.base import Limits, Status
-from clifford_rand_nn.solvers.conjugate_gradient import CGIterate, Operator, conjugate_gradient
+from clifford_rand_nn.solvers.iterations import CGIterate, Operator, conjugate_gradient
 from clifford_rand_nn.solvers.stopping import Watch
 
 _SLOWER = 2.5  # a product in double precision takes so many times one in single, before one was timed

@@ -12,7 +12,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.relu import ConvexReLUProblem, ReLUCoefficients
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.complementarity import AbsoluteValues, SecondOrderCones, longest_step
-from clifford_rand_nn.solvers.predictor_corrector import LossTerm, predictor_corrector
+from clifford_rand_nn.solvers.iterations import LossTerm, predictor_corrector
 from clifford_rand_nn.solvers.relu_program import ReLUProgram, UnitBlocks
 from clifford_rand_nn.solvers.stopping import Watch, handed_over
 

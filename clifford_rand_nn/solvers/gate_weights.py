@@ -11,10 +11,10 @@ from scipy.optimize import nnls
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound, dual_bound
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
-from clifford_rand_nn.solvers.conjugate_gradient import CGIterate, conjugate_gradient
 from clifford_rand_nn.solvers.gate_kernel import MANY_ROWS, GatedKernel, KernelSystem
 from clifford_rand_nn.solvers.gram_design import GatedDesign
 from clifford_rand_nn.solvers.gram_smooth import QuadraticSum
+from clifford_rand_nn.solvers.iterations import CGIterate, conjugate_gradient
 
 _ROUNDS = 20  # exchanges between active and idle gates before `scipy.optimize.nnls` takes over
 _RIDGE = 1e-13  # relative, on the diagonal: gates, or free columns, may be dependent

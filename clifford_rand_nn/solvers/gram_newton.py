@@ -11,7 +11,6 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Limits, Result, Status
-from clifford_rand_nn.solvers.conjugate_gradient import conjugate_gradient
 from clifford_rand_nn.solvers.gate_weights import GramWeights, Sizes, predicted
 from clifford_rand_nn.solvers.gram_design import GatedDesign
 from clifford_rand_nn.solvers.gram_smooth import QuadraticSum, RowSum, dual_without_rows, lower_bound, penalty_value
@@ -23,6 +22,7 @@ from clifford_rand_nn.solvers.gram_system import (
     equal_weight,
     penalty_product,
 )
+from clifford_rand_nn.solvers.iterations import conjugate_gradient
 from clifford_rand_nn.solvers.stopping import Watch, handed_over
 
 _KEPT = 2.0**30  # bytes of columns and of classes that are kept, where no limit of memory is given

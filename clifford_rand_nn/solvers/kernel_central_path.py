@@ -10,7 +10,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.problems.gated import GatedReLUProblem, Point
 from clifford_rand_nn.solvers.complementarity import Box, longest_step
 from clifford_rand_nn.solvers.gate_kernel import MANY_ROWS, GatedKernel, KernelSystem
-from clifford_rand_nn.solvers.predictor_corrector import BOUNDARY, SPARE, DualTerms, predictor_corrector
+from clifford_rand_nn.solvers.iterations import BOUNDARY, SPARE, DualTerms, predictor_corrector
 
 _INSIDE = 0.05  # a starting point keeps this share of the way from the boundary of a bounded domain
 _SLACK = 0.1  # least slack at the start, as a share of the radius: 4 to 6 steps on 24 problems; 0.01 takes 6 to 8

@@ -13,8 +13,8 @@ from clifford_rand_nn.problems.gated import Coefficients, GatedProblem, GatedReL
 from clifford_rand_nn.solvers.base import Limits, Result, Status
 from clifford_rand_nn.solvers.gate_kernel import MANY_ROWS, GatedKernel
 from clifford_rand_nn.solvers.gate_weights import KernelWeights
+from clifford_rand_nn.solvers.iterations import DualTerms
 from clifford_rand_nn.solvers.kernel_central_path import KernelPath
-from clifford_rand_nn.solvers.predictor_corrector import DualTerms
 from clifford_rand_nn.solvers.stopping import Watch, handed_over
 
 P = TypeVar("P", bound=GatedProblem)

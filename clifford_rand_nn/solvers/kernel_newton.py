@@ -12,8 +12,8 @@ from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.problems.gated import Coefficients, GatedRidgeProblem, Point
 from clifford_rand_nn.solvers.base import Result, Status
 from clifford_rand_nn.solvers.gate_kernel import MANY_ROWS, KernelSystem, SummedKernel
+from clifford_rand_nn.solvers.iterations import LossTerm
 from clifford_rand_nn.solvers.kernel_interior_point import ADVICE, KernelMethod, sparse_numbers
-from clifford_rand_nn.solvers.predictor_corrector import LossTerm
 from clifford_rand_nn.solvers.stopping import Watch
 
 _ARMIJO = 1e-4

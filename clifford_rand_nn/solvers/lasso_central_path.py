@@ -7,7 +7,7 @@ from scipy.linalg import cho_solve
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.lasso import LassoProblem
 from clifford_rand_nn.solvers.complementarity import Box, Discs, TwoSided
-from clifford_rand_nn.solvers.predictor_corrector import SPARE, DualTerms, predictor_corrector
+from clifford_rand_nn.solvers.iterations import SPARE, DualTerms, predictor_corrector
 
 _BLOCK = 1 << 22  # entries of the scaled copy of a block of columns: 32 MB
 _DROP = 1e-3  # share of the identity that the left-out columns may add; a refinement step gains three digits

@@ -17,8 +17,8 @@ from clifford_rand._threads import ONE_BLAS_THREAD
 from clifford_rand._typing import Array
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.solvers.base import Limits, Result, Status
+from clifford_rand_nn.solvers.iterations import DualTerms
 from clifford_rand_nn.solvers.lasso_central_path import CentralPath
-from clifford_rand_nn.solvers.predictor_corrector import DualTerms
 from clifford_rand_nn.solvers.stopping import Watch, handed_over
 
 _LARGEST = 8000  # order of the normal matrix: 512 MB, and some 10 s a step

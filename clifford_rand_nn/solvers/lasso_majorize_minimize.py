@@ -14,7 +14,7 @@ from clifford_rand_nn.problems.datafit import Datafit, unpenalized_fit
 from clifford_rand_nn.problems.lasso import LassoProblem, Weights
 from clifford_rand_nn.problems.loss import Squared
 from clifford_rand_nn.solvers.base import Limits, Result, Status
-from clifford_rand_nn.solvers.conjugate_gradient import CGIterate, conjugate_gradient
+from clifford_rand_nn.solvers.iterations import CGIterate, conjugate_gradient
 from clifford_rand_nn.solvers.lasso_proximal_newton import ProximalNewton
 from clifford_rand_nn.solvers.stopping import Watch, handed_over
 

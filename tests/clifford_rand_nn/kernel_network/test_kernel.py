@@ -11,9 +11,9 @@ from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
 from clifford_rand_nn.solvers.dispatch import AutoSolver
 from clifford_rand_nn.solvers.fista import Fista
 from clifford_rand_nn.solvers.gate_kernel import GatedKernel, KernelSystem
+from clifford_rand_nn.solvers.iterations import DualTerms
 from clifford_rand_nn.solvers.kernel_central_path import KernelPath
 from clifford_rand_nn.solvers.kernel_interior_point import KernelInteriorPoint
-from clifford_rand_nn.solvers.predictor_corrector import DualTerms
 from support.pairwise import pairwise
 from support.problems import LOSSES, REAL_LOSSES, delta_of, make, targets
 

@@ -8,7 +8,7 @@ from clifford_rand_nn.kernel_network.kernel_functions import arc_inplace
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.kernel_products import KernelTiles
 from clifford_rand_nn.kernel_network.many_rows_problem import solve_with_intercept
-from clifford_rand_nn.solvers.conjugate_gradient import conjugate_gradient
+from clifford_rand_nn.solvers.iterations import conjugate_gradient
 
 KERNELS = (GateKernel(bias=0.7), GateKernel(frame=np.random.default_rng(3).standard_normal((4, 3))))
 

@@ -9,7 +9,7 @@ from clifford_rand_nn.solvers.augmented_lagrangian import AugmentedLagrangian
 from clifford_rand_nn.solvers.complementarity import AbsoluteValues, SecondOrderCones
 from clifford_rand_nn.solvers.cone_interior_point import ConeInteriorPoint
 from clifford_rand_nn.solvers.cvxpy_reference import CvxpyReference
-from clifford_rand_nn.solvers.predictor_corrector import LossTerm
+from clifford_rand_nn.solvers.iterations import LossTerm
 from clifford_rand_nn.solvers.relu_program import ReLUProgram, UnitBlocks
 from support.pairwise import pairwise
 from support.problems import ONE_OUTPUT
