@@ -203,7 +203,12 @@ class MetricComparison:
     weights: Array | None
 
     def gains_on(self, other: "MetricComparison") -> bool:
-        """Whether the error on held-out rows is less than that of another kernel by more than its standard error."""
+        """Whether the error on held-out rows is less than that of another kernel by more than its standard error.
+
+        As of iterations, no gain in squared error makes up for more mistakes.
+        """
+        if self.chosen.error_rate > other.chosen.error_rate:
+            return False
         differences, units = other.best.errors - self.best.errors, self.belongs[self.taken[self.folds.judged]]
         gain, error = mean_gain(self.folds.scale * differences, units)
         return gain > _ERRORS[0] * error
