@@ -169,17 +169,20 @@ def _gates(model: Any) -> list[Choice]:
     if selection is None:
         return []
     among = f"0 to {max(trial.n_iter for trial in selection.trials)} iterations of a learned metric"
+    among += ", then rates of boxes" if any(trial.shape == "rates" for trial in selection.trials) else ""
     before = selection.trials[0].mean_loss
-    if model.metric_ is None and selection.n_iter:
+    if model.metric_ is None and selection.is_learned:
         value = "isotropic (no time for the logistic loss with the learned metric)"
         return [Choice(name, value, among, f"the limit of {model.max_time:g} seconds")]
     if model.metric_ is None:
         return [Choice(name, "isotropic (learned metric not selected)", among, _why_isotropic(selection.trials))]
     times = "1 iteration" if selection.n_iter == 1 else f"{selection.n_iter} iterations"
-    chosen = selection.shape, selection.n_iter
+    learned = [f"learned metric (AGOP), {times}, {selection.shape}"] if selection.n_iter else []
+    learned += ["learned rates of boxes"] if selection.rates else []
+    chosen = "rates" if selection.rates else selection.shape, selection.n_iter
     taken = next(trial for trial in selection.trials if (trial.shape, trial.n_iter) == chosen)
     why = f"error on held-out rows {taken.mean_loss:.3g}, isotropic {before:.3g}"
-    return [Choice(name, f"learned metric (AGOP), {times}, {selection.shape}", among, why)]
+    return [Choice(name, "; ".join(learned), among, why)]
 
 
 def _why_isotropic(trials: Sequence[Trial]) -> str:

@@ -116,7 +116,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     max_metric_iter : "auto" or int from 0 to 3, default "auto"
         Most iterations that learn the metric M of the gates :math:`w\sim N(0,M)`, the average outer product of the
         gradients of the network before (`learn_frame`). Held-out rows select their number, which may be 0
-        (`select_metric`), for leave-one-out cannot judge a metric that has seen the row.
+        (`select_metric`), for leave-one-out cannot judge a metric that has seen the row. With 0 the rates of boxes are
+        not learned either.
     {class_weight}
     max_time : float or None
         Seconds. With more than 3000 distinct rows the network that is best by then is kept, with its gap, and a way is
@@ -163,7 +164,8 @@ class BaseConvexNetwork(NetworkFit, Parameters):
     metric_selection_ : MetricSelection or None
         Held-out scores of learned gates; ``metric_`` tells whether they were taken.
     metric_ : (d, d) array or None
-        M, if gates were learned: which standardized columns, and which combinations of them, matter.
+        M, if gates were learned: which standardized columns, and which combinations of them, matter. It is the identity
+        if only the rates of boxes were, which are ``network_.kernel.rates``.
     result_ : Result
         How the fit ended: ``status`` is "optimal", or "interrupted", "max_time", … with the best network so far;
         ``reason`` says how the problem was solved and what is approximated; ``history`` has objective and gap against

@@ -22,7 +22,7 @@ from clifford_rand_nn.kernel_network.candidates import BIASES, DECAYS, FINALISTS
 from clifford_rand_nn.kernel_network.intervals import fit_intervals
 from clifford_rand_nn.kernel_network.kernel_products import MAX_LANDMARKS
 from clifford_rand_nn.kernel_network.many_rows import choose
-from clifford_rand_nn.kernel_network.metric_frame import FOLDS, HELD_OUT, THIRDS
+from clifford_rand_nn.kernel_network.metric_folds import FOLDS, HELD_OUT, THIRDS
 from clifford_rand_nn.kernel_network.standardization import SCALINGS, by_products
 from clifford_rand_nn.kernel_network.target_transform import TargetTransform
 from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED, LEARNED, Choices
@@ -163,12 +163,14 @@ class NetworkFit(ShardPlanning):
             warnings.warn(f"{owner}: {trained.message}.", ConvergenceWarning, stacklevel=3)
 
     def _tell_choices(self: Any) -> None:
-        best, n_iter = self.candidates_[0], self.metric_selection_.n_iter if self.metric_selection_ else 0
+        best, selection = self.candidates_[0], self.metric_selection_
+        n_iter, rates = (selection.n_iter, selection.rates) if selection else (0, False)
         kind = f"boxes of decay {best.decay:g}" if best.decay else "single columns"
         steps = f"gates in {kind} of weight {best.steps:g}, " if best.steps else ""
         note(
             f"{type(self).__name__}: rows scaled by {best.scaling}, constant feature {best.bias_feature:g}, "
-            f"{steps}{n_iter} iterations of a learned metric, beta {self.beta_:.3g}; {self.result_.reason}"
+            f"{steps}{n_iter} iterations of a learned metric, {'learned rates of boxes, ' if rates else ''}"
+            f"beta {self.beta_:.3g}; {self.result_.reason}"
         )
 
 
@@ -312,7 +314,7 @@ def network_costs(
         part = (1 - 1 / parted) * m
         outer = m * m * (_ARC + _OUTER * width)
         kernel = _kernel(m, width, (kinds - 1) / kinds)
-        trial = kernel + _FACTORS * (_FACTOR * part**3 + _OVERHEAD / 10) + outer
+        trial = kernel * (1 + min(n - m, m) / m) + _FACTORS * (_FACTOR * part**3 + _OVERHEAD / 10) + outer
         parts["metric"] = Estimate(_seconds(kinds * folds * _TRIALS * trial, folds), 8.0 * folds * m * m * 1.5)
         few = min(n, LEARNED)
         each = _kernel(few, width) + few * few * (_ARC + _OUTER * width) + _FACTOR * few**3

@@ -181,8 +181,9 @@ class GateKernel:
     .. math:: K(x,x') = z\cdot z'\,\frac{\pi-\theta}{2\pi} + s\,\exp\Big(-\gamma\sum_j\mu_j|v_j-v'_j|\Big).
 
     The exponential is the probability that no threshold of a Poisson process in each column, of rate γμ, separates the
-    rows: both are in one cell of a Mondrian partition. :math:`\mu_j` is 1; with a frame it is the length of row j of F
-    over the mean of those that are not 0, so that columns along which the metric is large are cut more finely.
+    rows: both are in one cell of a Mondrian partition. :math:`\mu_j` are the ``rates`` (d,). Without them it is 1, or
+    with a frame the length of row j of F over the mean of those that are not 0, so that columns along which the metric
+    is large are cut more finely.
 
     References: Cho, Saul, "Kernel methods for deep learning", NIPS 2009, eq. 6 with n = 0, times z·z'; Dwaraknath,
     Ergen, Pilanci, "Fixing the NTK", NeurIPS 2023; Balog, Lakshminarayanan, Ghahramani, Roy, Teh, "The Mondrian
@@ -200,6 +201,7 @@ class GateKernel:
     frame: Array | None = None
     steps: float = 0.0  # s, the weight of gates in single columns, or of those in boxes
     decay: float = 0.0  # γ, the rate of thresholds of boxes; 0 for gates in single columns
+    rates: Array | None = None  # μ, (d,), of boxes; None: by the frame
 
     def __post_init__(self) -> None:
         owner = "GateKernel"
@@ -208,6 +210,10 @@ class GateKernel:
         check_number(self.bias, "bias", owner, "a finite number ≥ 0", lambda c: 0 <= c < np.inf)
         if self.frame is not None:
             check_array(self.frame, "frame", owner, (None, None))
+        if self.rates is not None:
+            check_array(self.rates, "rates", owner, (None,))
+            if not ((self.rates >= 0) & (self.rates < np.inf)).all():
+                raise fail("rates", owner, "finite numbers ≥ 0", describe(f"numbers from {np.min(self.rates)} on"))
 
     def features(self, X: ArrayLike) -> NDArray[np.floating]:
         """Return the rows z of X, (n, r) or with a bias (n, r + 1); in float32 if X and the frame are."""
@@ -233,6 +239,8 @@ class GateKernel:
 
     def level_rates(self, d: int) -> Array:
         r"""Return what the levels of d columns are multiplied by, (d,): :math:`\gamma\mu_j`, or 1 without boxes."""
+        if self.decay and self.rates is not None:
+            return self.decay * self.rates
         if not self.decay or self.frame is None:
             return np.full(d, self.decay or 1.0)
         lengths = np.linalg.norm(self.frame, axis=1)

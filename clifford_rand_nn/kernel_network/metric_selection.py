@@ -1,8 +1,8 @@
 """Number of iterations of metric learning, selected on held-out rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from clifford_rand._checks import as_rows, check_array, check_choice, check_integer, check_positive, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn._records import short_repr
-from clifford_rand_nn.kernel_network.candidates import Problem, least_by_steps, of_each, varying
-from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
+from clifford_rand_nn.kernel_network.candidates import Problem, varying
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.metric_frame import SHAPES, held_parts, learned_kernels, outer_parts
+from clifford_rand_nn.kernel_network.kernel_products import spread_rows
+from clifford_rand_nn.kernel_network.metric_folds import Fold, Folds, Judged, held_parts, outer_parts
+from clifford_rand_nn.kernel_network.metric_frame import SHAPES
 
+_BEYOND = 1000  # rows that are in no part, and which judge the first fit, too
 _REFITTED = 3000  # rows up to which predictions are made of all others
-_FACTORS = tuple(4.0**k for k in range(-2, 3))  # of beta, which a fit to fewer rows with another kernel may want
-_TOLD = 800  # rows that predictions are enough of: folds beyond are not fitted again
-_FLAT = 1.005  # times the least error: factors below are as good, and the one next to 1 is taken
 _ERRORS = (1.0, 2.0)  # standard errors that a first round, or a kernel behind the first, has to gain; another round
 _BEHIND = 2.0  # standard errors behind another kernel after as many iterations, from which no further one is tried
 _MAX_ROWS = 1000  # rows on which metrics are compared: a fold of 800 takes 0.1 s
@@ -27,21 +26,13 @@ _MAX_ROWS = 1000  # rows on which metrics are compared: a fold of 800 takes 0.1 
 class Trial(NamedTuple):
     """A number of iterations, compared on held-out rows."""
 
-    shape: str  # that of M, or "none"
+    shape: str  # that of M, or "none"; "rates" of boxes with learned rates, after the last one
     n_iter: int
     mean_loss: float  # mean over held-out rows of the squared distance to their targets, with weights
     error_rate: float  # share of held-out rows that are decided wrongly, with weights; 0 without ``mistakes``
     gain: float  # by how much the loss is less than that of one iteration less (of none, for the first)
     gain_std_error: float  # rows of a group taken together
     beta_factor: float  # the best of a few
-
-
-class Fold(NamedTuple):
-    """Gates that some rows have not seen."""
-
-    kernel: GateKernel  # of the iterations that were chosen
-    kept: NDArray[np.intp]  # (k,), rows that the gates were learned from
-    unseen: NDArray[np.intp]  # (m,), rows that they have not seen, nor copies of these, nor rows of their groups
 
 
 @short_repr
@@ -65,6 +56,12 @@ class MetricSelection:
     predictions: Array
     folds: tuple[Fold, ...] = ()
     left: Array | None = None
+    rates: bool = False  # whether those of boxes are learned, after the metric
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether the gates depend on targets, so that leave-one-out with them would promise too much."""
+        return self.n_iter > 0 or self.rates
 
 
 def select_metric(
@@ -76,13 +73,14 @@ def select_metric(
     shapes: tuple[str, ...] = SHAPES,  # {"full", "shrunk", "diagonal"}
     mistakes: Callable[[Array, Array], NDArray[np.bool_]] | None = None,
 ) -> MetricSelection:
-    r"""Say how many iterations of `learn_frame` to take, and in which shape, by outer folds.
+    r"""Say how many iterations of `learn_frame` to take, in which shape, and whether rates of boxes, by outer folds.
 
     At most 1000 rows are parted in five (600 to 1000 rows in three), and fits to all parts but one are judged on that
-    one, until 330 rows have been held out. A first iteration is taken if the mean gain of squared error is more than
-    its standard error, one more as long as that gains more than two, and neither if it makes more ``mistakes``; of
-    several shapes the one with fewest mistakes, then with the largest gain. Each iteration gets the best of five
-    factors of beta, by the same rows.
+    one, until 330 rows have been held out; the first fit is judged on up to 1000 rows beyond these, too. A first
+    iteration is taken if the mean gain of squared error is more than its standard error, one more as long as that gains
+    more than two, and neither if it makes more ``mistakes``; of several shapes the one with fewest mistakes, then with
+    the largest gain. Each iteration gets the best of five factors of beta, by the same rows. Of gates in boxes
+    `learn_rates` follows, which is taken as a first iteration is.
 
     Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
     their columns, and neighbors go to different parts, duplicate rows to the same, groups as a whole.
@@ -132,14 +130,18 @@ def compare_metrics(
     taken, belongs, parts = outer_parts(np.asarray(kernel.gated(data), dtype=np.float64), targets, groups, _MAX_ROWS)
     if parts.max() == 0:
         raise fail("groups" if groups is not None else "X", owner, "of two or more groups of rows", describe("one"))
+    held = list(held_parts(parts))
+    beyond = np.flatnonzero(~np.isin(belongs, belongs[taken]))
+    beyond = beyond[np.sort(spread_rows(len(beyond), min(len(beyond), _BEYOND)))]
+    held[0], taken = np.append(held[0], len(taken) + np.arange(len(beyond))), np.append(taken, beyond)
     mean = targets.mean(axis=0)
     w = None if weights is None else weights[taken] / weights[taken].mean()
     centered = varying(targets)
-    folds = _Folds(kernel, data[taken], centered[taken], w, len(data) * beta, list(held_parts(parts)))
+    folds = Folds(kernel, data[taken], centered[taken], w, len(data) * beta, held, len(parts))
     judged, scale = taken[folds.judged], folds.scale
     unit, aim = belongs[judged], targets[judged]
 
-    def trial(shape: str, number: int, after: _Judged, before: _Judged) -> Trial:
+    def trial(shape: str, number: int, after: Judged, before: Judged) -> Trial:
         wrong = 0.0 if mistakes is None else float(scale @ mistakes(after.predictions + mean, aim)) / len(judged)
         gain, error = mean_gain(scale * (before.errors - after.errors), unit)
         trials.append(Trial(shape, number, float(scale @ after.errors) / len(judged), wrong, gain, error, after.factor))
@@ -147,7 +149,7 @@ def compare_metrics(
 
     best = folds.judge(folds.first, 1.0)
     trials: list[Trial] = []
-    chosen = trial("none", 0, best, best)
+    chosen, learns_rates = trial("none", 0, best, best), False
     factors: tuple[float, ...] = (best.factor,)
     errors: tuple[Array, ...] = (best.errors,)
     while chosen.n_iter < max_iter:
@@ -173,17 +175,19 @@ def compare_metrics(
             ahead, error = mean_gain(scale * (best.errors - rival.errors[min(number, len(rival.errors) - 1)]), unit)
             if ahead > _BEHIND * error:
                 break
-    return MetricComparison(chosen, factors, errors, tuple(trials), folds, best, taken, belongs, data, targets, weights)
-
-
-class _Judged(NamedTuple):
-    """One candidate on all folds: its kernels and coefficients, predictions and errors of held-out rows."""
-
-    kernels: list[GateKernel]
-    alphas: list[Array]
-    predictions: Array
-    errors: Array
-    factor: float
+    if kernel.decay:
+        spreads = folds.spreads
+        with_rates = folds.judge(folds.with_learned_rates(best), best.factor)
+        result = trial("rates", chosen.n_iter, with_rates, best)
+        if result.gain > _ERRORS[0] * result.gain_std_error and result.error_rate <= chosen.error_rate:
+            chosen, best, learns_rates = result._replace(shape=chosen.shape), with_rates, True
+            factors = (*factors[:-1], best.factor)
+        else:
+            folds.spreads = spreads
+    comparison = MetricComparison(
+        chosen, factors, errors, tuple(trials), folds, best, taken, belongs, data, targets, weights
+    )
+    return replace(comparison, rates=learns_rates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,13 +198,14 @@ class MetricComparison:
     factors: tuple[float, ...]
     errors: tuple[Array, ...]  # of held-out rows, after each iteration
     trials: tuple[Trial, ...]
-    folds: "_Folds"
-    best: _Judged
+    folds: "Folds"
+    best: Judged
     taken: NDArray[np.intp]  # (m,), rows that were compared
     belongs: NDArray[np.intp]  # (n,), what each of all rows belongs to
     data: Array  # (n, d)
     targets: Array  # (n, C)
     weights: Array | None
+    rates: bool = False  # whether those of boxes are learned
 
     def gains_on(self, other: "MetricComparison") -> bool:
         """Whether the error on held-out rows is less than that of another kernel by more than its standard error.
@@ -218,7 +223,7 @@ class MetricComparison:
         folds, best, taken, belongs = self.folds, self.best, self.taken, self.belongs
         rows, left = taken[folds.judged], None
         unseen: tuple[Fold, ...] = ()
-        if self.chosen.n_iter and refits:
+        if (self.chosen.n_iter or self.rates) and refits:
             unseen = folds.unseen(best, taken, belongs)
             rows = np.concatenate([fold.unseen for fold in unseen])
             predictions, left = folds.refitted(best, self.data, varying(self.targets), self.weights, unseen, belongs)
@@ -226,116 +231,10 @@ class MetricComparison:
             predictions = folds.predictions(best)
         predictions = predictions + self.targets.mean(axis=0)
         chosen = self.chosen
-        return MetricSelection(chosen.shape, chosen.n_iter, self.factors, self.trials, rows, predictions, unseen, left)
-
-
-class _Folds:
-    """The fits to all but one part, for each part that is held out."""
-
-    def __init__(
-        self,
-        kernel: GateKernel,
-        X: Array,
-        targets: Array,
-        weights: Array | None,
-        radius: float,
-        held: list[NDArray[np.intp]],
-    ) -> None:
-        self.X, self.targets, self.weights, self.radius, self.held = X, targets, weights, radius, held
-        self.judged = np.concatenate(held)  # places of all rows that are held out, fold by fold
-        self.scale = np.ones(len(self.judged)) if weights is None else weights[self.judged]
-        every = np.arange(len(X))
-        self.kept = [np.setdiff1d(every, part, assume_unique=True) for part in held]
-        self.first = [kernel] * len(held)
-        self._spreads = [0.0] * len(held)  # of the first kernel, once it is there
-
-    def after(self, before: _Judged, shapes: tuple[str, ...]) -> list[list[GateKernel]]:
-        """Return the kernels of the next iteration: of each shape, of each fold."""
-
-        def learn(fold: int) -> list[GateKernel]:
-            kept = self.kept[fold]
-            return learned_kernels(before.kernels[fold], self.X[kept], before.alphas[fold], shapes, self._weights(kept))
-
-        by_fold = of_each(learn, range(len(self.held)))
-        return [list(kernels) for kernels in zip(*by_fold, strict=True)]
-
-    def judge(self, kernels: list[GateKernel], factor: float) -> _Judged:
-        """Fit each fold's kernel with factors of beta from one on, and take one of the least error over all folds."""
-        folds = range(len(self.held))
-        prepared = of_each(lambda fold: self._prepared(fold, kernels[fold], single=True), folds)
-        truth = self.targets[self.judged]
-        tried: dict[int, tuple[list[Array], Array, Array]] = {}  # coefficients, predictions and errors
-
-        def fit(k: int) -> float:
-            def of_fold(fold: int) -> tuple[Array, Array]:
-                ridge, across, radius = prepared[fold]
-                alpha, intercept = ridge.fit(self.targets[self.kept[fold]], radius * _FACTORS[k])
-                return alpha, across @ alpha + intercept
-
-            alphas, parts = zip(*of_each(of_fold, folds), strict=True)
-            predictions = np.concatenate(parts)
-            errors = ((predictions - truth) ** 2).sum(axis=1)
-            tried[k] = list(alphas), predictions, errors
-            return float((self.scale * errors).sum())
-
-        k, sums = least_by_steps(fit, _FACTORS.index(factor), range(len(_FACTORS)))
-        # of factors whose errors are as good as the least the one nearest to 1
-        good = [i for i in sums if sums[i] <= _FLAT * sums[k]]
-        k = min(good, key=lambda i: abs(np.log(_FACTORS[i])))
-        alphas, predictions, errors = tried[k]
-        return _Judged(kernels, alphas, predictions, errors, _FACTORS[k])
-
-    def _prepared(self, fold: int, kernel: GateKernel, *, single: bool) -> tuple[KernelRidge, Any, float]:
-        """Return a fold's fits, the kernel of held-out rows with its own, and nβ in proportion to the spread."""
-        kept, own = self.kept[fold], self.X[self.kept[fold]]
-        K, across = kernel(own), kernel(self.X[self.held[fold]], own)
-        size = spread(K)
-        if self._spreads[fold] == 0.0:
-            self._spreads[fold] = size
-        return KernelRidge(K, self._weights(kept), single=single), across, self.radius * size / self._spreads[fold]
-
-    def predictions(self, best: _Judged) -> Array:
-        """Return the predictions of held-out rows in double precision, by the fit to the fold."""
-
-        def predict(fold: int) -> Array:
-            ridge, across, radius = self._prepared(fold, best.kernels[fold], single=False)
-            alpha, intercept = ridge.fit(self.targets[self.kept[fold]], radius * best.factor)
-            return np.asarray(across @ alpha + intercept)
-
-        return np.concatenate(of_each(predict, range(len(self.held))))
-
-    def unseen(self, best: _Judged, taken: NDArray[np.intp], belongs: NDArray[np.intp]) -> tuple[Fold, ...]:
-        """Return the gates of as many folds as are needed for enough rows, and rows that they have not seen."""
-        folds: list[Fold] = []
-        beyond = ~np.isin(belongs, belongs[taken])  # rows that are in no fold
-        for kernel, kept, held in zip(best.kernels, self.kept, self.held, strict=True):
-            own = np.isin(belongs, belongs[taken[held]]) & ~np.isin(belongs, belongs[taken[kept]])
-            folds.append(Fold(kernel, taken[kept], np.flatnonzero(own if folds else own | beyond)))
-            if sum(len(fold.unseen) for fold in folds) >= _TOLD:
-                break
-        return tuple(folds)
-
-    def refitted(
-        self,
-        best: _Judged,
-        X: Array,
-        targets: Array,
-        weights: Array | None,
-        folds: tuple[Fold, ...],
-        belongs: NDArray[np.intp],
-    ) -> tuple[Array, Array]:
-        """Return predictions of unseen rows, by fits to all rows without each, and what `KernelRidge.left_out` adds."""
-
-        def leave_out(k: int) -> tuple[Array, Array]:
-            K = folds[k].kernel(X)
-            radius = self.radius * best.factor * spread(K) / self._spreads[k]
-            return KernelRidge(K, weights).left_out(targets, radius, folds[k].unseen, belongs)[:2]
-
-        predictions, left = zip(*of_each(leave_out, range(len(folds))), strict=True)
-        return np.concatenate(predictions), np.concatenate(left)
-
-    def _weights(self, rows: NDArray[np.intp]) -> Array | None:
-        return None if self.weights is None else self.weights[rows] / self.weights[rows].mean()
+        selection = MetricSelection(
+            chosen.shape, chosen.n_iter, self.factors, self.trials, rows, predictions, unseen, left
+        )
+        return replace(selection, rates=self.rates)
 
 
 def mean_gain(differences: Array, units: NDArray[np.intp]) -> tuple[float, float]:

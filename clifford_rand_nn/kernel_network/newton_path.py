@@ -14,7 +14,7 @@ from clifford_rand_nn.kernel_network.approximate_leave_one_out import Groups, In
 from clifford_rand_nn.kernel_network.cholesky import spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
 from clifford_rand_nn.kernel_network.leave_one_out import members
-from clifford_rand_nn.kernel_network.metric_selection import Fold
+from clifford_rand_nn.kernel_network.metric_folds import Fold
 from clifford_rand_nn.problems.datafit import Datafit
 from clifford_rand_nn.problems.loss import Loss
 from clifford_rand_nn.problems.loss_registry import make_datafit

@@ -21,13 +21,14 @@ from clifford_rand_nn.kernel_network.candidates import (
     kernel_parameters,
     level,
 )
-from clifford_rand_nn.kernel_network.cholesky import KernelRidge, LeftOutFit
+from clifford_rand_nn.kernel_network.cholesky import KernelRidge, LeftOutFit, spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.kernel_products import KernelTiles, spread_rows
 from clifford_rand_nn.kernel_network.leave_one_out import Judged, judge, null_value
 from clifford_rand_nn.kernel_network.many_rows import LIMITS, ManyRowsSolution, solve_many
-from clifford_rand_nn.kernel_network.metric_frame import SHAPES, LearnedGates, learn_frame, outer_parts
-from clifford_rand_nn.kernel_network.metric_selection import Fold, MetricComparison, MetricSelection, compare_metrics
+from clifford_rand_nn.kernel_network.metric_folds import Fold, outer_parts
+from clifford_rand_nn.kernel_network.metric_frame import SHAPES, LearnedGates, learn_frame, learn_rates
+from clifford_rand_nn.kernel_network.metric_selection import MetricComparison, MetricSelection, compare_metrics
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import RowSpan, is_wide
 from clifford_rand_nn.rounding import rounding_of_form
@@ -125,7 +126,7 @@ def choose_kernel(
     Candidates are compared on a few rows, and so are metrics where there are more than 3000. Of the best without steps,
     with gates in single columns and with gates in boxes the metric decides, which is learned with each: one that
     leave-one-out puts behind another is taken if it gains a metric with which the error on held-out rows is less by
-    more than its standard error.
+    more than its standard error, with no more mistakes.
     """
     began = time.perf_counter()
     until = None if choices.max_time is None else began + choices.max_time / 2
@@ -139,17 +140,19 @@ def choose_kernel(
     if isinstance(best.standard, RowSpan):  # its coordinates mix the columns, so half an entry means nothing
         choices = replace(choices, shapes=SHAPES[:1])
     phase("comparing learned metrics on held-out rows")
+    few = few if n <= DECOMPOSED else np.sort(spread_rows(n, LEARNED))
+    part = problem if n <= DECOMPOSED else problem.take(few)
     tried: list[tuple[Compared, MetricComparison]] = []
     place = 0  # of the best so far
     for compared in kinds:
-        compared = _on_all_rows(problem if n <= DECOMPOSED else part, compared, choices.beta)
+        compared = _on_all_rows(part, compared, choices.beta)
         rows, beta = replace(compared.problem, X=compared.rows, statistics=None), compared.candidate.beta
         rival = tried[place][1] if tried else None
         comparison = compare_metrics(
             compared.kernel, rows, beta, choices.max_metric_iter, choices.shapes, choices.mistakes, rival
         )
         tried.append((compared, comparison))
-        if comparison.chosen.n_iter and comparison.gains_on(tried[place][1]):
+        if (comparison.chosen.n_iter or comparison.rates) and comparison.gains_on(tried[place][1]):
             place = len(tried) - 1
     table.sort(key=lambda candidate: candidate is not kinds[place].candidate)  # it first, the others in their order
     best, comparison = tried[place]
@@ -181,7 +184,7 @@ def _few(
     n = problem.X.shape[0]
     weights = np.ones(n) if problem.weights is None else problem.weights
     metric, out_of_sample = None, np.ones(n, dtype=bool)
-    if selection is not None and selection.n_iter:
+    if selection is not None and selection.is_learned:
         seen = np.sort(spread_rows(n, _n_learned(problem)))
         learned = learned_gates(best.kernel, best.rows, problem, best.candidate.beta, choices, seen, selection)
         kernel, metric, beta = learned.kernel, learned.metric, learned.beta
@@ -309,7 +312,7 @@ def _many(
     if _is_short(choices, began):
         selection = None
     metric, unlearned = None, np.ones(n, dtype=bool)
-    if selection is not None and selection.n_iter:
+    if selection is not None and selection.is_learned:
         learned = learned_gates(kernel, rows, problem, beta, choices, few, selection)
         kernel, metric = learned.kernel, learned.metric
         unlearned[few] = False
@@ -433,15 +436,21 @@ def learned_gates(
     few: NDArray[np.intp],
     selection: MetricSelection,
 ) -> LearnedGates:
-    """Return the metric that was selected, learned from a sample."""
+    """Return the metric that was selected, and the rates of boxes, if they were, learned from a sample."""
     part = problem.take(few)
     phase(f"learning the metric from {len(few):,} rows")
-    return learn_frame(
+    own, beta = rows[few], beta * len(rows) / len(few)
+    learned = learn_frame(
         kernel,
-        rows[few],
+        own,
         part.targets,
-        beta * len(rows) / len(few),
+        beta,
         shape=selection.shape,
         factors=selection.beta_factors if choices.beta is None else (1.0,) * len(selection.beta_factors),
         weights=part.weights,
     )
+    if not selection.rates:
+        return learned
+    kernel, factor = learn_rates(learned.kernel, own, part.targets, len(own) * learned.beta, part.weights)
+    change = spread(kernel(own)) / spread(learned.kernel(own)) * (factor if choices.beta is None else 1.0)
+    return replace(learned, kernel=kernel, beta=learned.beta * change)

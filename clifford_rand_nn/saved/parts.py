@@ -19,12 +19,12 @@ from clifford_rand_nn.row_sums import Targets
 from clifford_rand_nn.shards.certificate import ShardCertificate
 
 FORMAT = "clifford-rand-model"
-VERSION = 18  # raised when a reader of the old layout could not read the new one
+VERSION = 19  # raised when a reader of the old layout could not read the new one
 # Of each array the kinds of its dtype and the numbers of its axes.
 ARRAYS = (
     {"dual_point": "f2", "sample_weight": "f1", "classes": "biufUS1", "class_factors": "f1", "dual_scale": "f1"}
     | {"calibration_slopes": "f1", "calibration_offsets": "f1"}
-    | {"kernel_rows": "f2", "kernel_mean": "f1", "kernel_rate": "f1", "kernel_frame": "f2"}
+    | {"kernel_rows": "f2", "kernel_mean": "f1", "kernel_rate": "f1", "kernel_frame": "f2", "kernel_rates": "f1"}
     | {"kernel_knots": "f2", "kernel_scores": "f2", "kernel_levels": "f2"}
     | {"kernel_alpha": "f2", "kernel_intercept": "f1", "span_whiten": "f2", "span_base": "f2"}
     | {"span_values": "f1", "span_columns": "i1", "span_ends": "i1"}
@@ -185,6 +185,7 @@ def read_kernel(arrays: Arrays, values: dict[str, Any], d: int) -> KernelNetwork
     agree(network.d == d and network.alpha.size > 0)
     frame, width = kernel.frame, kernel.gated(rows).shape[1]
     agree(frame is None or len(frame) == width, "the frame does not fit the rows")
+    agree(kernel.rates is None or (len(kernel.rates) == width and kernel.decay > 0), "the rates do not fit the rows")
     return network
 
 

@@ -84,7 +84,7 @@ def select_on_sample(facts: Facts, learn: SampleRows, choices: Choices, owner: s
     standard, Z, kernel = problem.kernel_rows(*kernel_parameters(chosen), products=False)
     beta = beta_for(chosen, len(rows)) if choices.beta is None else choices.beta
     some = np.sort(spread_rows(len(rows), min(len(rows), _LEARNED)))
-    if metric_selection is not None and metric_selection.n_iter:
+    if metric_selection is not None and metric_selection.is_learned:
         learned = learned_gates(kernel, Z, problem, beta, choices, some, metric_selection)
         kernel, metric = learned.kernel, learned.metric
     if metric_selection is not None:

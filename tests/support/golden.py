@@ -80,6 +80,7 @@ def models() -> dict[str, Callable[[], Any]]:
         "infinite_ranked": lambda: ConvexNetworkRegressor(max_metric_iter=0).fit(np.exp(3 * X), real),
         "infinite_steps": lambda: ConvexNetworkRegressor(max_metric_iter=0).fit(many, np.sign(many).sum(axis=1)),
         "infinite_boxes": lambda: ConvexNetworkRegressor().fit(*_box()),
+        "infinite_rates": lambda: ConvexNetworkRegressor().fit(*_checkers()),
         "infinite_learned": lambda: ConvexNetworkRegressor().fit(np.tile(X, (1, 2)) ** [1, 1, 2, 3], real),
         "infinite_wide": lambda: ConvexNetworkRegressor(max_metric_iter=0).fit(_wide(X), real),
         "few": lambda: ConvexNetworkClassifier(n_neurons=3).fit(X, words),
@@ -101,6 +102,12 @@ def _box() -> tuple[np.ndarray, np.ndarray]:
     return X, np.sign(X).prod(axis=1) + 0.2 * rng.standard_normal(80).round(3)
 
 
+def _checkers() -> tuple[np.ndarray, np.ndarray]:
+    """Return rows, and a number by the fields of a checkerboard of two columns: its rates are learned."""
+    X = np.random.default_rng(3).random((120, 4 * D)).round(3)
+    return X, (np.floor(3 * X[:, 0]) + np.floor(3 * X[:, 1])) % 2
+
+
 def _noisy() -> tuple[np.ndarray, np.ndarray]:
     """Return rows and targets whose noise varies."""
     rng = np.random.default_rng(3)
@@ -113,6 +120,8 @@ def new_rows(name: str) -> Any:
     new = made()[2]
     if "table" in name:
         return frame(new)
+    if name == "infinite_rates":
+        return np.tile(np.abs(new) % 1, (1, 4))
     return np.tile(new, (1, 2)) ** [1, 1, 2, 3] if name == "infinite_learned" else _wide(new) if "wide" in name else new
 
 

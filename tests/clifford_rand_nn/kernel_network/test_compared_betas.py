@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
-from clifford_rand_nn.kernel_network import candidates, cholesky, metric_selection
+from clifford_rand_nn.kernel_network import candidates, cholesky, metric_folds
 from clifford_rand_nn.kernel_network.candidates import BetaSearch, Problem, compare, compare_near, kernel_parameters
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
@@ -114,22 +114,22 @@ def test_factors_of_beta_beyond_the_first_three_are_tried_where_these_do_not_hol
         values = {k: value(k) for k in within}
         return min(values, key=values.get), values
 
-    monkeypatch.setattr(metric_selection, "least_by_steps", of_all)
+    monkeypatch.setattr(metric_folds, "least_by_steps", of_all)
     assert walked == compare_metrics(kernel, rows, beta, 1, ("full",), None).trials[0]
     assert walked.beta_factor in factors
 
 
 def test_an_iteration_begins_with_the_factor_of_the_one_before(monkeypatch):
-    best, starts, by_steps = compare(NOISY, "column", 1.0), [], metric_selection.least_by_steps
+    best, starts, by_steps = compare(NOISY, "column", 1.0), [], metric_folds.least_by_steps
     rows = replace(NOISY, X=best.rows)
 
     def begins(value, start, within):
         starts.append(start)
         return by_steps(value, start, within)
 
-    monkeypatch.setattr(metric_selection, "least_by_steps", begins)
+    monkeypatch.setattr(metric_folds, "least_by_steps", begins)
     compared = compare_metrics(best.kernel, rows, 0.01 * best.candidate.beta, 2, ("diagonal",), None)
-    places = [metric_selection._FACTORS.index(trial.beta_factor) for trial in compared.trials]
+    places = [metric_folds._FACTORS.index(trial.beta_factor) for trial in compared.trials]
     assert starts[0] == 2
     assert places[0] != 2
     assert starts[1 : 1 + len(places)] == places[: len(starts) - 1]

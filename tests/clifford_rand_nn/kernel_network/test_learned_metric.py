@@ -1,6 +1,7 @@
 """Learned gates: the outer product of gradients, what maps and weights do to it, and how many rounds pay."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,15 +13,14 @@ from clifford_rand_nn.kernel_network.candidates import Problem
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.leave_one_out import LeaveOneOut
+from clifford_rand_nn.kernel_network.metric_folds import held_parts, outer_parts
 from clifford_rand_nn.kernel_network.metric_frame import (
     _root,
     gradient_outer_product,
-    held_parts,
     learn_frame,
     learned_kernels,
-    outer_parts,
 )
-from clifford_rand_nn.kernel_network.metric_selection import mean_gain, select_metric
+from clifford_rand_nn.kernel_network.metric_selection import compare_metrics, mean_gain, select_metric
 from clifford_rand_nn.problems.loss_registry import wrong_class
 
 
@@ -236,8 +236,26 @@ def test_of_many_rows_some_are_taken(monkeypatch):
     X, Y = _made(n=500)
     assert len(outer_parts(X, Y, None, 100)[0]) == 100
     monkeypatch.setattr(metric_selection, "_MAX_ROWS", 100)
-    found = select_metric(GateKernel(1.0), Problem(X, np.random.default_rng(9).standard_normal((500, 1))), 1e-3)
-    assert (found.n_iter, len(found.rows)) == (0, 100)
+    problem = Problem(X, np.random.default_rng(9).standard_normal((500, 1)))
+    for beyond, judged in (
+        (0, 100),
+        (70, 170),
+        (1000, 500),
+    ):  # the first fit is judged on rows that are in no part, too
+        monkeypatch.setattr(metric_selection, "_BEYOND", beyond)
+        found = select_metric(GateKernel(1.0), problem, 1e-3)
+        assert (found.n_iter, len(found.rows), len(np.unique(found.rows))) == (0, judged, judged)
+
+
+def test_a_kernel_with_more_mistakes_gains_on_no_other():
+    X, Y = _made(n=300, C=1)
+    labels = np.where(np.median(Y) < Y, 1.0, -1.0)
+    plain = compare_metrics(GateKernel(1.0), Problem(X, labels), 1e-2, 3, ("full",), wrong_class)
+    behind = replace(plain, best=plain.best._replace(errors=plain.best.errors + 1.0))
+    assert plain.gains_on(behind)
+    assert not behind.gains_on(plain)
+    wrong = replace(plain, chosen=plain.chosen._replace(error_rate=plain.chosen.error_rate + 0.01))
+    assert not wrong.gains_on(behind)
 
 
 def test_rows_of_a_group_are_one_observation():

@@ -20,7 +20,7 @@ WRONG = ", but 26.0% wrong labels, isotropic 25.0%"
 )
 def test_why_gates_were_not_learned(loss, errors, gain, deviation, why):
     trial = Trial("full", 1, loss, errors, gain, deviation, 1.0)
-    rounds = SimpleNamespace(trials=(NONE, trial), n_iter=0, shape="none")
+    rounds = SimpleNamespace(trials=(NONE, trial), n_iter=0, shape="none", is_learned=False)
     scored = SimpleNamespace(n_rows=9, mean_loss=0.6, scaling="column", bias_feature=1.0, steps=0.0, decay=0.0)
     options = {"loo_score_": 0.7, "candidates_": [scored], "beta": 0.1, "loss_scores_": {}, "loss_": "squared"}
     (told,) = choices(SimpleNamespace(metric_selection_=rounds, metric_=None, **options))

@@ -1,0 +1,122 @@
+"""Learned rates of boxes: the error and its gradient, what maps do to them, and all that a network with them offers."""
+
+import numpy as np
+import pytest
+
+from clifford_rand.errors import ArgumentError
+from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
+from clifford_rand_nn.kernel_network import metric_frame
+from clifford_rand_nn.kernel_network.cholesky import KernelRidge
+from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.kernel_network.metric_frame import learn_rates
+
+N, D = 70, 4
+RNG = np.random.default_rng(0)
+LEVELS = RNG.random((N, D)) / D
+ROWS = np.hstack([RNG.standard_normal((N, D)), LEVELS])
+SIGNS = np.sign(LEVELS[:, :1] - 0.5 / D) * np.sign(LEVELS[:, 1:2] - 0.5 / D)
+TARGETS = np.hstack([SIGNS, 0.3 * RNG.standard_normal((N, 1))])
+WEIGHTS = RNG.uniform(0.5, 2.0, N)
+KERNEL = GateKernel(bias=1.0, steps=2.0, decay=4.0)
+FRAMED = GateKernel(bias=1.0, frame=np.diag([1.0, 0.5, 2.0, 0.1]), steps=2.0, decay=4.0)
+
+
+def _objective(monkeypatch, kernel, radius, weights):
+    """Return the function that is minimized."""
+    taken = []
+
+    def minimize(function, start, **options):
+        taken.append(function)
+        return type("", (), {"x": start})
+
+    monkeypatch.setattr(metric_frame, "minimize", minimize)
+    learn_rates(kernel, ROWS, TARGETS, radius, weights)
+    return taken[0]
+
+
+@pytest.mark.parametrize("kernel", [KERNEL, FRAMED])
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_the_error_is_that_of_refits_without_each_row_and_its_gradient_that_of_differences(
+    kernel, weights, monkeypatch
+):
+    objective = _objective(monkeypatch, kernel, 1e-4, weights)  # so small a λ is in double precision
+    w = np.ones(N) if weights is None else weights / weights.mean()
+    moved = 0.3 * np.random.default_rng(1).standard_normal(D + 2)
+    value, gradient = objective(moved)
+    rates = kernel.level_rates(D) / kernel.decay * np.exp(moved[:D])
+    changed = GateKernel(1.0, kernel.frame, 2.0 * np.exp(moved[-2]), 4.0, rates)
+    K, y, squares = changed(ROWS), TARGETS - TARGETS.mean(axis=0), 0.0
+    for i in range(N):
+        kept = np.arange(N) != i
+        fit = KernelRidge(K[np.ix_(kept, kept)], w[kept])
+        alpha, intercept = fit.fit(y[kept], max(1e-4 * np.exp(moved[-1]), 1e-9 * np.trace(K)))
+        squares += w[i] * ((y[i] - K[i, kept] @ alpha - intercept) ** 2).sum()
+    assert value == pytest.approx(N / 2 * np.log(squares) + 0.5 * moved[:-1] @ moved[:-1], rel=1e-6)
+    steps = 1e-5 * np.eye(D + 2)
+    differences = [(objective(moved + step)[0] - objective(moved - step)[0]) / 2e-5 for step in steps]
+    np.testing.assert_allclose(gradient, differences, atol=1e-5 * np.abs(gradient).max())
+
+
+def test_single_precision_learns_the_same():
+    K = np.trace(KERNEL(ROWS))
+    single, double = (learn_rates(KERNEL, ROWS, TARGETS, share * K, WEIGHTS).kernel for share in (1.01e-5, 0.99e-5))
+    np.testing.assert_allclose(single.rates, double.rates, rtol=0.05)
+
+
+def test_rates_are_equivariant_and_do_not_depend_on_units():
+    learned, factor = learn_rates(KERNEL, ROWS, TARGETS, 1.0)
+    assert learned.rates[:2].min() > 3 * learned.rates[2:].max()
+    order = [2, 0, 3, 1]
+    permuted, again = learn_rates(KERNEL, ROWS[:, [*order, *(D + j for j in order)]], TARGETS, 1.0)
+    np.testing.assert_allclose(permuted.rates, learned.rates[order], rtol=1e-2)
+    assert again == pytest.approx(factor, rel=1e-2)
+    for unit in (1e-9, 1e9):
+        scaled = learn_rates(KERNEL, ROWS, unit * (TARGETS + 7.0), 1.0).kernel
+        np.testing.assert_allclose(scaled.rates, learned.rates, rtol=1e-2)
+
+
+def test_what_has_nothing_to_learn_from_stays_as_it_is():
+    assert learn_rates(KERNEL, ROWS, np.full((N, 1), 3.0), 1.0) == (KERNEL, 1.0)
+    constant = ROWS.copy()
+    constant[:, D + 2] = 0.1
+    learned = learn_rates(KERNEL, constant, TARGETS, 1.0).kernel
+    assert learned.rates[2] == 1.0
+
+
+@pytest.mark.parametrize("rates", [np.array([1.0, -1.0]), np.ones((2, 2)), np.array([np.nan, 1.0])])
+def test_rates_are_numbers_from_zero_on(rates):
+    with pytest.raises(ArgumentError, match="'rates' parameter of GateKernel"):
+        GateKernel(steps=1.0, decay=4.0, rates=rates)
+
+
+def _rules(n, seed):
+    """Return rows of eight columns, and a rule of two of them which no sum of functions of single columns tells."""
+    X = np.random.default_rng(seed).random((n, 8))
+    return X, (np.floor(3 * X[:, 0]) + np.floor(3 * X[:, 1])).astype(int) % 2
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return ConvexNetworkClassifier().fit(*_rules(300, 0))
+
+
+def test_rules_of_few_columns_are_learned_by_their_rates(classifier):
+    assert classifier.metric_selection_.rates
+    rates = classifier.network_.kernel.rates
+    assert rates[:2].min() > 5 * rates[2:].max()
+    new, truth = _rules(1000, 1)
+    assert classifier.score(new, truth) == pytest.approx(classifier.loo_score_, abs=0.04)
+    assert classifier.certificate_.verify(*_rules(300, 0)).relative_gap < 1e-6
+
+
+def test_a_network_with_rates_is_saved_exported_and_proved(tmp_path, classifier):
+    save_model(classifier, tmp_path / "model.npz")
+    loaded, new = load_model(tmp_path / "model.npz"), _rules(50, 2)[0]
+    np.testing.assert_array_equal(loaded.predict_proba(new), classifier.predict_proba(new))
+    assert loaded.metric_selection_.rates
+    X, y = _rules(120, 3)
+    model = ConvexNetworkRegressor().fit(X, y)
+    assert model.metric_selection_.rates
+    exact, stated = model.certificate_.verify(X, y, exact=True), model.certificate_
+    assert exact.lower_bound >= stated.lower_bound * (1 - 1e-9)
+    assert exact.relative_gap < 1e-6
