@@ -105,8 +105,9 @@ def _value_of_zero(loss, y, weights, delta):
 def descents(rng, proof, X, y, loss, weights, delta, starts):
     """Return the objective of the certified network, in extended precision, the least one of the descents, and `noise`.
 
-    The noise is what the rounding of predictions in double precision may change the first by: those of a network with
-    weights 1e8 times its outputs have eight digits less, and the certificate is about the network as it predicts.
+    The noise is what the rounding of predictions, and of kernels, in double precision may change the first by: those
+    of a network with weights 1e8 times its outputs have eight digits less, and the certificate is about the network as
+    it predicts.
     """
     claim, intercept = proof.claim, proof.fit_intercept
     if isinstance(claim, GatedClaim):
@@ -167,6 +168,9 @@ def _of_kernel(rng, proof, X, y, loss, weights, delta, starts):
     near = [np.eye(y.shape[1])], none[:0].reshape(0, y.shape[1]), net.intercept
     own = outputs.objective(*near) + proof.beta * penalty
     noise = _noise(outputs, np.abs(cross) @ np.abs(net.alpha) + np.abs(net.intercept), near)
+    # the certificate counts what rounding of K costs, in the penalty as well
+    size = np.sum(np.abs(net.alpha) * (np.abs(inner) @ np.abs(net.alpha)))
+    noise += 8 * np.finfo(float).eps * proof.beta * float(size)
     if proof.claim.landmarks:
         return own, own, noise
     problem = GroupDescent([_features(K)], none, y, loss, proof.beta, True, proof.fit_intercept, weights, delta)
