@@ -5,7 +5,7 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
-from clifford_rand_nn.kernel_network import metric_frame
+from clifford_rand_nn.kernel_network import metric_frame, training
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.metric_frame import learn_rates
@@ -120,3 +120,14 @@ def test_a_network_with_rates_is_saved_exported_and_proved(tmp_path, classifier)
     exact, stated = model.certificate_.verify(X, y, exact=True), model.certificate_
     assert exact.lower_bound >= stated.lower_bound * (1 - 1e-9)
     assert exact.relative_gap < 1e-6
+
+
+def test_a_selection_that_no_time_is_left_for_is_dropped(monkeypatch):
+    """Of more than 3000 rows metrics are compared on 2000, but what is said without one is of those compared before."""
+    answers = iter([False, True])
+    monkeypatch.setattr(training, "_is_short", lambda choices, began: next(answers))
+    X = np.random.default_rng(6).standard_normal((3100, 2))
+    groups = np.repeat(np.arange(1550), 2)
+    model = ConvexNetworkRegressor(max_time=60).fit(X, np.abs(X[:, 0]), groups=groups)
+    assert model.metric_selection_ is None
+    assert model.loo_mask_.sum() == 1000
