@@ -190,7 +190,8 @@ def _why_isotropic(trials: Sequence[Trial]) -> str:
     if len(trials) < 2:
         return "held-out rows"
     before, best = trials[0], min(trials[1:], key=lambda trial: trial.mean_loss)
-    why = f"error on held-out rows {before.mean_loss:.3g}, with a learned metric {best.mean_loss:.3g}"
+    learned = "learned rates" if best.shape == "rates" else "a learned metric"
+    why = f"error on held-out rows {before.mean_loss:.3g}, with {learned} {best.mean_loss:.3g}"
     if best.gain <= 0:
         return why
     if best.gain <= best.gain_std_error:

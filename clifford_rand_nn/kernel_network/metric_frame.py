@@ -142,6 +142,7 @@ class LearnedGates:
     kernel: GateKernel
     metric: Array
     beta: float  # for this kernel, what the first beta was for the first kernel
+    spread: float  # of this kernel, on the rows that it was learned from
 
 
 def learn_frame(
@@ -187,7 +188,8 @@ def learn_frame(
         kernel = learned_kernels(kernel, rows, alpha, (shape,), weights)[0]
         K = kernel(rows)
     M = np.eye(kernel.gated(rows).shape[1]) if kernel.frame is None else kernel.frame @ kernel.frame.T
-    return LearnedGates(kernel, M, beta * factors[-1] * spread(K) / first)
+    size = spread(K)
+    return LearnedGates(kernel, M, beta * factors[-1] * size / first, size)
 
 
 def learned_kernels(

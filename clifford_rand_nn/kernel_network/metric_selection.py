@@ -1,7 +1,7 @@
 """Number of iterations of metric learning, selected on held-out rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -184,10 +184,9 @@ def compare_metrics(
             factors = (*factors[:-1], best.factor)
         else:
             folds.spreads = spreads
-    comparison = MetricComparison(
-        chosen, factors, errors, tuple(trials), folds, best, taken, belongs, data, targets, weights
+    return MetricComparison(
+        chosen, factors, errors, tuple(trials), folds, best, taken, belongs, data, targets, weights, rates=learns_rates
     )
-    return replace(comparison, rates=learns_rates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +206,11 @@ class MetricComparison:
     weights: Array | None
     rates: bool = False  # whether those of boxes are learned
 
+    @property
+    def is_learned(self) -> bool:
+        """Whether the gates depend on targets."""
+        return self.chosen.n_iter > 0 or self.rates
+
     def gains_on(self, other: "MetricComparison") -> bool:
         """Whether the error on held-out rows is less than that of another kernel by more than its standard error.
 
@@ -223,7 +227,7 @@ class MetricComparison:
         folds, best, taken, belongs = self.folds, self.best, self.taken, self.belongs
         rows, left = taken[folds.judged], None
         unseen: tuple[Fold, ...] = ()
-        if (self.chosen.n_iter or self.rates) and refits:
+        if self.is_learned and refits:
             unseen = folds.unseen(best, taken, belongs)
             rows = np.concatenate([fold.unseen for fold in unseen])
             predictions, left = folds.refitted(best, self.data, varying(self.targets), self.weights, unseen, belongs)
@@ -231,10 +235,9 @@ class MetricComparison:
             predictions = folds.predictions(best)
         predictions = predictions + self.targets.mean(axis=0)
         chosen = self.chosen
-        selection = MetricSelection(
-            chosen.shape, chosen.n_iter, self.factors, self.trials, rows, predictions, unseen, left
+        return MetricSelection(
+            chosen.shape, chosen.n_iter, self.factors, self.trials, rows, predictions, unseen, left, self.rates
         )
-        return replace(selection, rates=self.rates)
 
 
 def mean_gain(differences: Array, units: NDArray[np.intp]) -> tuple[float, float]:

@@ -152,7 +152,7 @@ def choose_kernel(
             compared.kernel, rows, beta, choices.max_metric_iter, choices.shapes, choices.mistakes, rival
         )
         tried.append((compared, comparison))
-        if (comparison.chosen.n_iter or comparison.rates) and comparison.gains_on(tried[place][1]):
+        if comparison.is_learned and comparison.gains_on(tried[place][1]):
             place = len(tried) - 1
     table.sort(key=lambda candidate: candidate is not kinds[place].candidate)  # it first, the others in their order
     best, comparison = tried[place]
@@ -453,5 +453,6 @@ def learned_gates(
     if not selection.rates:
         return learned
     kernel, factor = learn_rates(learned.kernel, own, part.targets, len(own) * learned.beta, part.weights)
-    change = spread(kernel(own)) / spread(learned.kernel(own)) * (factor if choices.beta is None else 1.0)
-    return replace(learned, kernel=kernel, beta=learned.beta * change)
+    size = spread(kernel(own))
+    change = size / learned.spread * (factor if choices.beta is None else 1.0)
+    return replace(learned, kernel=kernel, beta=learned.beta * change, spread=size)
