@@ -5,10 +5,14 @@ import pytest
 
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
+from clifford_rand_nn.displays.selection import choices
 from clifford_rand_nn.kernel_network import metric_frame, training
-from clifford_rand_nn.kernel_network.cholesky import KernelRidge
+from clifford_rand_nn.kernel_network.candidates import Problem
+from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.metric_frame import learn_rates
+from clifford_rand_nn.kernel_network.metric_selection import MetricSelection, compare_metrics
+from clifford_rand_nn.kernel_network.training import Choices, learned_gates
 
 N, D = 70, 4
 RNG = np.random.default_rng(0)
@@ -131,3 +135,55 @@ def test_a_selection_that_no_time_is_left_for_is_dropped(monkeypatch):
     model = ConvexNetworkRegressor(max_time=60).fit(X, np.abs(X[:, 0]), groups=groups)
     assert model.metric_selection_ is None
     assert model.loo_mask_.sum() == 1000
+
+
+def test_rates_alone_are_learned_gates(monkeypatch):
+    """Without a metric, what is said of new rows is by held-out rows as well, for the rates have seen the targets."""
+
+    def without_shapes(kernel, problem, beta, max_iter, shapes, mistakes, rival):
+        return compare_metrics(kernel, problem, beta, max_iter, (), mistakes, rival)
+
+    monkeypatch.setattr(training, "compare_metrics", without_shapes)
+    model = ConvexNetworkClassifier().fit(*_rules(300, 0))
+    selection = model.metric_selection_
+    assert (selection.n_iter, selection.rates, selection.is_learned) == (0, True, True)
+    np.testing.assert_array_equal(model.metric_, np.eye(8))
+    assert model.network_.kernel.rates is not None
+    new, truth = _rules(1000, 1)
+    assert model.loo_score_ == pytest.approx(model.score(new, truth), abs=0.05)
+    (gates,) = (choice for choice in choices(model) if choice.name == "gate distribution")
+    assert gates.value == "learned rates of boxes"
+
+
+def test_where_nothing_was_fitted_rates_begin_at_a_smaller_penalty():
+    usual, far = (learn_rates(KERNEL, ROWS, TARGETS, radius) for radius in (1.0, 1e6))
+    assert far.kernel.rates[:2].min() > 3 * far.kernel.rates[2:].max()
+    assert far.factor < 1e-3 * usual.factor
+
+
+def test_a_beta_that_is_given_stays():
+    problem = Problem(ROWS, TARGETS)
+    selection = MetricSelection("none", 0, (1.0,), (), np.arange(0), TARGETS[:0], rates=True)
+    own, given = (
+        learned_gates(KERNEL, ROWS, problem, 1e-2, Choices(beta, 3), np.arange(N), selection) for beta in (None, 1e-2)
+    )
+    factor = learn_rates(KERNEL, ROWS, TARGETS, N * 1e-2).factor
+    assert own.beta == pytest.approx(factor * given.beta)
+    assert given.beta == pytest.approx(1e-2 * given.spread / spread(KERNEL(ROWS)))
+
+
+def test_rates_that_are_refused_leave_the_penalty_as_it_was():
+    noise = Problem(ROWS, np.random.default_rng(8).standard_normal((N, 1)))
+    compared = compare_metrics(KERNEL, noise, 1e-1, 1, ("full",), None)
+    assert (compared.is_learned, compared.trials[-1].shape) == (False, "rates")
+    folds = compared.folds
+    assert folds.spreads == pytest.approx([spread(KERNEL(folds.X[kept])) for kept in folds.kept])
+
+
+def test_rates_of_another_width_are_no_network(tmp_path, classifier):
+    save_model(classifier, tmp_path / "model.npz")
+    with np.load(tmp_path / "model.npz") as file:
+        arrays = dict(file)
+    np.savez(tmp_path / "short.npz", **arrays | {"kernel_rates": arrays["kernel_rates"][1:]})
+    with pytest.raises(ValueError, match="the rates do not fit the rows"):
+        load_model(tmp_path / "short.npz")
