@@ -28,6 +28,15 @@ def test_planes_that_rows_far_from_0_span(offset):
         agrees(nn.CrossProductLassoRegressor(penalty="l2", beta=1e-4), X, y)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("seed", "offset"), [(1, 1e3), (2, 1e3), pytest.param(0, 1e4, marks=pytest.mark.slow)])
+def test_trees_of_cones_far_from_0_lose_no_more_than_the_fit(seed, offset):
+    """A tree counted 240 roundings of sums, though its check is exact: 2e-8 of the bound, or no proof at all."""
+    rng = np.random.default_rng(seed)
+    X, y = offset + rng.normal(size=(6, 2)), rng.normal(size=6)
+    agrees(nn.ConvexReLURegressor(gates="exhaustive", beta=1e-2 / offset), X, y)
+
+
 def test_residuals_of_networks_whose_terms_cancel():
     """Terms of 1e16 cancel to 1e3, which neither double nor extended precision holds to 1e-12."""
     rng = np.random.default_rng(0)
