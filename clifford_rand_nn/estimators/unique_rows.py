@@ -116,14 +116,17 @@ class UniqueRows:
 
         With :math:`\bar y` the mean target of duplicates, both values rise by the mean of
         :math:`\tfrac12\omega||y-\bar y||^2`, and the dual point of each is its share of that of its row plus
-        :math:`\omega(y-\bar y)`.
+        :math:`\omega(y-\bar y)`. As :math:`\bar y` is rounded, it lies beside the mean of :math:`y-\bar y`, by which
+        the value may be lower, times the dual point.
         """
-        data = self.data
+        data, point = self.data, proof.dual_point * (proof.lower_bound > 0)
         off = data.targets - self.problem.targets[self.place]
+        rounded = group_means(off, self.place, data.weights)
+        lost, off = float(np.abs(point * rounded).mean(axis=0).sum()), off - rounded[self.place]
         apart = off if data.weights is None else data.weights[:, None] * off
         spread = 0.5 * float((apart * off).sum()) / len(off)
-        theta = apart + shared_out(proof.dual_point * (proof.lower_bound > 0), self.place, self.mass, data.weights)
-        bound = DualBound(max(proof.lower_bound, 0.0) + spread, theta)
+        theta = apart + shared_out(point, self.place, self.mass, data.weights)
+        bound = DualBound(max(proof.lower_bound, 0.0) + spread - lost, theta)
         return Certificate(
             **proved(proof.objective + spread, bound, classes is None),
             n_patterns=proof.n_patterns,

@@ -41,3 +41,13 @@ def test_rows_that_are_one_point_have_a_bound(penalty):
     for beta in (1e12, 1e16):
         model = nn.GatedReLURegressor(5, beta=beta, penalty=penalty, bias="free", tol=1e-12, random_state=0)
         assert model.fit(X, y).certificate_.relative_gap < 1e-9
+
+
+@pytest.mark.one_seed("stored cases")
+@pytest.mark.parametrize("seed", [75, 119])
+def test_the_weighted_mean_of_one_target_is_not_apart_from_it(seed):
+    """(w y) / w is y to a rounding; times a weight 1e18 times another's that was 1e-8 of the other's dual variable."""
+    rng = np.random.default_rng(seed)
+    X, y, weights = rng.normal(size=(9, 1)), rng.normal(size=9), 10.0 ** rng.uniform(-9, 9, 9)
+    certificate = nn.ConvexNetworkRegressor(max_metric_iter=0).fit(X, y, weights).certificate_
+    assert certificate.verify(X, y, weights, exact=True).relative_gap <= certificate.relative_gap + 1e-12
