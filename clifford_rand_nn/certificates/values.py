@@ -106,6 +106,15 @@ def with_network_values(
     return with_values(certificate, units, primal_value(scaled, rows, targets, weights), dual)
 
 
+def with_felt_rounding(certificate: "Certificate", X: Any, targets: Array, weights: Array | None) -> "Certificate":
+    """Return `with_network_values` where rounding of the network's intercept or of its predictions is felt."""
+    units, scaled, rows, _ = in_units(certificate, X, targets, "Certificate")
+    e = scaled.claim.rounding_of_predictions(rows)
+    slope = np.abs(scaled.dual_point).sum() / len(targets)
+    felt = units.offset or e * (slope + e) > _FELT * scaled.objective
+    return with_network_values(certificate, X, targets, weights) if felt else certificate
+
+
 def with_values(certificate: "Certificate", units: Units, primal: float, bound: DualBound) -> "Certificate":
     """Return the certificate with values and dual point found in units."""
     dual, point = units.square(bound.value), np.ldexp(bound.theta, units.y)

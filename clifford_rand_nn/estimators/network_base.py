@@ -20,7 +20,7 @@ from clifford_rand_nn._progress import check_verbose, phase
 from clifford_rand_nn._records import as_table
 from clifford_rand_nn.certificates.certificate import Certificate
 from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
-from clifford_rand_nn.certificates.values import rescaled, with_network_values
+from clifford_rand_nn.certificates.values import rescaled, with_felt_rounding
 from clifford_rand_nn.cost import Estimate
 from clifford_rand_nn.estimators.folds import group_numbers, later_blocks, order_numbers
 from clifford_rand_nn.estimators.network_fit import NetworkFit, network_costs, network_result
@@ -438,14 +438,14 @@ class BaseConvexNetwork(NetworkFit, Parameters):
         scattered[chosen] = noise.weights
         return taken, noise._replace(weights=scattered)
 
-    def _rescale(self, units: Units, data: Data) -> None:
-        """Map network and certificates from targets in units back to ``data``, where the intercept is rounded."""
+    def _count_rounding(self, data: Data) -> None:
+        """State the objective with the rounding of the network and of its predictions, where it is felt."""
+        self._set_certificates(lambda proof: with_felt_rounding(proof, data.X, data.targets, data.weights))
+        self._set_result(self.result_.history, self.result_.status, self.result_.reason)
 
-        def back(certificate: Certificate) -> Certificate:
-            moved = rescaled(certificate, units)
-            return with_network_values(moved, data.X, data.targets, data.weights) if units.offset else moved
-
-        self._set_certificates(back)
+    def _rescale(self, units: Units) -> None:
+        """Map network and certificates from targets in units back to the data, where the intercept is rounded."""
+        self._set_certificates(lambda certificate: rescaled(certificate, units))
         claim = self.certificate_.claim
         if isinstance(claim, NetworkClaim):
             self.network_, self.beta_ = claim.network_on_rows(), self.certificate_.beta

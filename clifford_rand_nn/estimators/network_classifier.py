@@ -144,15 +144,18 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
         quick = n <= COMPARED and seconds(n, len(self.classes_), *_FITS[self.metric_ is not None]) <= _AFFORDED
         if left.compared is not None and (self.loss == "logistic" or (self.loss == "auto" and quick)):
             left = self._train_logistic(data, left, left.compared, labeled, began)
+        self._count_rounding(replace(data, targets=encode_labels(index, len(self.classes_), self.loss_)[0]))
         frequent = np.bincount(index, data.weights).argmax()
         return left, self.classes_[frequent : frequent + 1]
 
     def _train_multilabel(self, data: Data, marks: NDArray[np.intp]) -> tuple[LeftOut, NDArray[Any]]:
         """Train one network for all labels, marked by 0 and 1 (n, L), each with its own probability, by squares."""
         self.classes_ = np.arange(marks.shape[1])
-        left = self._train(replace(data, targets=encode_marks(marks)), self.classes_, wrong_label)
+        data = replace(data, targets=encode_marks(marks))
+        left = self._train(data, self.classes_, wrong_label)
         self.calibration_ = calibration_of_each(left, marks)
         self.loss_, self.loss_scores_ = "squared", {"squared": self.calibration_.log_loss}
+        self._count_rounding(data)
         return left, (np.average(marks, axis=0, weights=data.weights) > 0.5).astype(np.intp)[None]
 
     @property

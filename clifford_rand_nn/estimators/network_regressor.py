@@ -127,7 +127,8 @@ class ConvexNetworkRegressor(R2ScoreMixin, BaseConvexNetwork):
             units, data = Units(0, 0), replace(data, targets=targets)
         out, judged = left.outputs, left.out_of_sample
         if not units.plain:
-            self._rescale(units, replace(data, targets=targets))
+            self._rescale(units)
+        self._count_rounding(replace(data, targets=targets))
         variance, blocks = left.variance, None
         f, own = units.level(out), None if weights is None else weights[judged]
         transform = self.target_transform_ = transform.fitted(f[judged, 0], raw[judged, 0], own)

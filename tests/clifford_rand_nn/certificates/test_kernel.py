@@ -175,3 +175,17 @@ def test_other_networks_than_those_of_the_rows_are_refused(tmp_path):
     moved = replace(certificate.claim.network, rows=certificate.claim.network.rows + 1e-9)
     with pytest.raises(ValueError, match="Pass the training rows"):
         replace(certificate, claim=KernelClaim(moved)).export(tmp_path / "proof.json", X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("seed", "beta"), [(0, 1e-13), (6, 1e-11)])
+def test_a_logistic_fit_of_nearly_equal_rows_counts_the_rounding_of_its_predictions(seed, beta):
+    """Coefficients of nearly equal rows cancel in K alpha: the objective was 2e-5 below that of the network."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(8, 3)), 2, axis=0)
+    X[1::2] *= 1 + 10.0 ** rng.integers(-12, -6)
+    y = rng.integers(0, 3, 16)
+    certificate = nn.ConvexNetworkClassifier(loss="logistic", beta=beta, max_metric_iter=0).fit(X, y).certificate_
+    exact = certificate.verify(X, y, exact=True)
+    assert certificate.objective >= exact.objective * (1 - 1e-9)
+    assert certificate.relative_gap >= exact.relative_gap - 1e-9
