@@ -118,7 +118,8 @@ class BlockPricer(Pricer):
     r"""The largest :math:`||K_j^T\theta||_2` over the columns of a dictionary, for every d and C.
 
     Memory is that of one block of columns; the neurons themselves are kept for the next call where they are few.
-    ``atoms`` are Neurons of norm 1 or a dictionary with ``n_columns`` and ``blocks(size)``, ``scope`` words for them.
+    ``atoms`` are Neurons of norm 1 or a dictionary with ``n_columns``, ``blocks(size)`` and ``bias``, ``scope`` words
+    for them.
 
     Examples
     --------
@@ -129,16 +130,15 @@ class BlockPricer(Pricer):
     (4.0, [[1.0]], [-1.0])
     """
 
-    bias = True
-
     def __init__(self, X: ArrayLike, atoms: Any, scope: str | None = None) -> None:
         owner = "BlockPricer"
         data = as_rows(X, owner)
         if not isinstance(atoms, Neurons) and not hasattr(atoms, "blocks"):
-            raise fail("atoms", owner, "Neurons or a dictionary with n_columns and blocks", atoms)
+            raise fail("atoms", owner, "Neurons or a dictionary with n_columns, blocks and bias", atoms)
         if isinstance(atoms, Neurons) and atoms.d != data.shape[1]:
             raise fail("atoms", owner, f"neurons in R^{data.shape[1]}, as the rows of X", describe(f"d = {atoms.d}"))
         self.X, self.atoms = data, atoms
+        self.bias = bool(atoms.offsets.any()) if isinstance(atoms, Neurons) else atoms.bias
         what = "given neurons" if isinstance(atoms, Neurons) else "columns of the dictionary"
         self.scope = scope or f"over the {self.n_atoms:,} {what}"
         self._kept: list[Neurons] | None = None
@@ -151,6 +151,16 @@ class BlockPricer(Pricer):
     def n_atoms(self) -> int:
         """Number of columns, dependent and repeated ones included."""
         return len(self.atoms) if isinstance(self.atoms, Neurons) else int(self.atoms.n_columns)
+
+    @cached_property
+    def reach(self) -> Array:
+        """The largest values (n,) that atoms have on the rows; planes of given ones need not be near these."""
+        if not isinstance(self.atoms, Neurons):
+            return reach_of_rows(self.X, self.bias)
+        mean, V = self.X.mean(axis=0), self.atoms.directions
+        offset = np.abs(mean @ V + self.atoms.offsets).max(initial=0.0)
+        longest = np.linalg.norm(V, axis=0).max(initial=0.0)
+        return np.asarray(np.linalg.norm(self.X - mean, axis=1) * longest + offset)
 
     @cached_property
     def _off_planes(self) -> float:

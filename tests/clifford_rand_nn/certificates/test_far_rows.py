@@ -8,6 +8,8 @@ import pytest
 
 import clifford_rand_nn as nn
 from clifford_rand_nn.certificates.claims import NetworkClaim
+from clifford_rand_nn.gates.dictionary import cross_product_dictionary
+from clifford_rand_nn.pricing.base import BlockPricer
 from clifford_rand_nn.pricing.family import Family
 
 
@@ -70,3 +72,15 @@ def test_a_gated_dual_point_is_within_its_norms_once_its_sums_are_0():
     s = Fraction(min(1.0, 12 * 1e-2 / longest))
     exact = sum(s * t * v - (s * t) ** 2 / 2 for t, v in zip(theta, targets, strict=True)) / 12
     assert verified.lower_bound <= float(exact) * (1 + 1e-14)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+def test_no_column_is_larger_than_the_reach_that_rounding_is_counted_by(bias, listed):
+    """Without offsets neurons far from the origin have large values, which a reach of centered rows lacked."""
+    X = 1e3 + np.random.default_rng(0).normal(size=(8, 3))
+    dictionary = cross_product_dictionary(X, "l1", bias=bias)
+    columns = dictionary.neurons().training_columns(X)
+    pricer = BlockPricer(X, dictionary.neurons() if listed else dictionary)
+    assert (columns.max(axis=1) <= pricer.reach * (1 + 1e-12)).all()
+    assert pricer.reach.max() <= 2 * columns.max()
