@@ -14,6 +14,7 @@ from clifford_rand.crossproduct.subsets import subsets_of_ranks
 _ROUNDS = 32  # how often dependent subsets are drawn again
 _LARGE = 64  # rows of a subset, beyond which those that are few are drawn one by one
 _EPS = float(np.finfo(np.float64).eps)
+_ON_PLANE = 1e-12  # of its length: planes by minors that rows are further off are made by orthogonal reflections
 _PLANE = 64 * _EPS  # rounding of x·v + b, relative to max|x| |v|_1 + |b|
 # Planes through well-conditioned subsets of the same rows agree to some 1e-15; planes that agree to this are worth one.
 _RTOL = 1e-10
@@ -107,6 +108,11 @@ def spanned_planes(
         if bias:
             vectors = vectors[:, :-1] - vectors[:, -1:]
         v = cross_log(vectors, rtol=rtol).direction
+        misses = np.abs(np.einsum("mkd,md->mk", vectors, v))
+        off = (misses > _ON_PLANE * np.linalg.norm(vectors, axis=2)).any(axis=1)
+        if off.any():  # of nearly dependent rows, whose minors cancel
+            normals = np.linalg.qr(vectors[off].transpose(0, 2, 1), mode="complete")[0][:, :, -1]
+            v[off] = normals * np.sign(np.einsum("md,md->m", normals, v[off]))[:, None]
         norms = np.linalg.norm(v, ord=p, axis=1)
         v /= np.where(norms > 0, norms, 1.0)[:, None]
         directions[place[:, None], free_index] = v

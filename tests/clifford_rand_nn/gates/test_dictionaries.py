@@ -327,3 +327,15 @@ def test_neurons_are_right_on_any_rows():
         neurons.training_columns(other)
     with pytest.raises(ArgumentError, match="'directions' parameter of Neurons must be an array"):
         Neurons(None, None, None)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("apart", [1e-8, 1e-12])
+def test_planes_go_through_nearly_equal_rows(apart, bias):
+    """Minors of rows 1e-12 apart cancel to 1e-4 of a plane, and fits were refused."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((4, 4 - bias)), 2, axis=0)
+    X[1::2] += apart * rng.standard_normal((4, 4 - bias))
+    neurons = cross_product_dictionary(X, bias=bias).neurons()
+    assert neurons.misses(X).max() < 1e-11
+    assert (neurons.training_columns(X) >= 0).all()
