@@ -76,7 +76,7 @@ class Neurons:
         Raises
         ------
         ArgumentError
-            ``rows`` are not rows of X on the hyperplanes: X is something else.
+            ``rows`` are not rows of X on the hyperplanes: X is something else, or rounding has moved the hyperplanes.
         """
         K = self.columns(X)
         if self.rows.shape[1]:
@@ -84,9 +84,14 @@ class Neurons:
             on_plane = K[self.rows[neuron, place], neuron]
             largest = float(np.abs(X).max(initial=0.0))
             scale = largest * self.norms(1) + np.abs(self.offsets)
-            if (on_plane > _ON_PLANE * scale[neuron]).any():
-                hint = "On other rows use columns."
-                raise fail("X", "training_columns", "the rows that span the neurons", describe("other rows"), hint)
+            off = on_plane > _ON_PLANE * scale[neuron]
+            if off.any():
+                rule = f"rows that planes go through to {_ON_PLANE:.0e} of their size"
+                value = describe(f"planes that are up to {(on_plane / scale[neuron])[off].max():.0e} off")
+                hint = (
+                    "Pass the rows of the training; if they are, center and scale the columns, and merge near copies."
+                )
+                raise fail("X", "a dictionary", rule, value, hint)
             K[self.rows[neuron, place], neuron] = 0
         return K
 

@@ -323,7 +323,7 @@ def test_neurons_are_right_on_any_rows():
     solution = WeightedNeurons(neurons, values, np.array([0.5]))
     np.testing.assert_array_equal(solution.predictions(other), expected @ values + 0.5)
     np.testing.assert_allclose(neurons.training_columns(X), neurons.columns(X), atol=1e-13)
-    with pytest.raises(ArgumentError, match="'X' parameter of training_columns must be the rows that span the neurons"):
+    with pytest.raises(ArgumentError, match="rows that planes go through to 1e-08 of their size"):
         neurons.training_columns(other)
     with pytest.raises(ArgumentError, match="'directions' parameter of Neurons must be an array"):
         Neurons(None, None, None)
