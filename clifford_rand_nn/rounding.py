@@ -9,10 +9,11 @@ without fused multiply-add, and a product of matrices AB, entry by entry, by :ma
 been rounded before, these roundings are added to n (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed.,
 SIAM 2002, section 3.1, Lemmas 3.1 and 3.3, equations 3.5 and 3.13). It holds where no product is below the normal
 numbers. Over many rows n is loose: there rows are added up in blocks, and a term goes through the sum of its block and
-the sum of the blocks. Every use counts its roundings; solvers, which only have to end, count `USUAL` ones.
+the sum of the blocks. Every use counts its roundings; solvers, which only have to end, count `USUAL` ones. Where terms
+cancel, `product` has twice the digits of double precision, as sums of two doubles (Dekker, Numer. Math. 18, 1971).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,7 @@ BLOCK = 1024  # rows that are added up before their sum is added to those of oth
 _PARTS = 64  # sums of threads, at most, that are added up at the end, see `fixed_parts`
 FORMULA = 90  # roundings of a formula of a loss: it is off by 1e-14 of its terms (test_loss_precision.py)
 USUAL = 4  # roundings that a term usually goes through: an estimate, by which solvers stop
+_SPLIT = 2.0**27 + 1  # halves of a double with 26 bits each, whose products are exact
 _SIZES = 2  # roundings of the lengths of rows and of theta, by which the error of a sum is stated
 
 
@@ -96,3 +98,39 @@ def rounding_of_form(diagonal: Array, theta: Array) -> Array:
     """
     largest = np.sqrt(np.maximum(diagonal, 0.0)) @ np.abs(theta)
     return np.asarray(2 * _UNIT * largest**2)
+
+
+class Pair(NamedTuple):
+    """Numbers high + low, with low at most a rounding of high."""
+
+    high: Array
+    low: Array
+
+
+def two_sum(a: Array, b: Array) -> Pair:
+    """Return a + b exactly."""
+    s = a + b
+    back = s - a
+    return Pair(s, (a - (s - back)) + (b - back))
+
+
+def two_product(a: Array, b: Array) -> Pair:
+    """Return a b exactly, up to 1e300."""
+    p, (a1, a2), (b1, b2) = a * b, _halves(a), _halves(b)
+    return Pair(p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2)
+
+
+def product(A: Pair, B: Array, start: Array) -> Pair:
+    """Return start + A B, of (n, k) and (k, m)."""
+    high, low = start + np.zeros((len(A.high), B.shape[1])), 0.0
+    for k, row in enumerate(B):
+        part = two_product(A.high[:, k, None], row)
+        high, missed = two_sum(high, part.high)
+        low = low + (missed + part.low + A.low[:, k, None] * row)
+    return two_sum(high, low + np.zeros_like(high))
+
+
+def _halves(a: Array) -> tuple[Array, Array]:
+    scaled = _SPLIT * a
+    high = scaled - (scaled - a)
+    return high, a - high

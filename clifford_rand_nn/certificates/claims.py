@@ -1,6 +1,6 @@
 """Claims of certificates: a network with the family of networks that it is compared with.
 
-Its outputs are products in twice the digits of double precision, as sums of two doubles (Dekker, 1971).
+Its outputs are products in twice the digits of double precision.
 """
 
 from dataclasses import dataclass, replace
@@ -18,16 +18,18 @@ from clifford_rand_nn.networks import TwoLayerNetwork
 from clifford_rand_nn.pricing.family import Family
 from clifford_rand_nn.problems.gated import Coefficients
 from clifford_rand_nn.rounding import (
+    Pair,
     additions,
     block_products,
     exact_parts,
     gamma,
+    product,
     rounding_of_norm,
     square_above,
+    two_sum,
 )
 from clifford_rand_nn.sparse_rows import row_lengths, with_feature
 
-_SPLIT = 2.0**27 + 1  # halves of a double with 26 bits each, whose products are exact
 _PRODUCT = 16  # roundings of an entry of K: its angle, and its inner product
 
 
@@ -242,39 +244,3 @@ class KernelClaim:
 
 
 Claim = GatedClaim | NetworkClaim | KernelClaim
-
-
-class Pair(NamedTuple):
-    """Numbers high + low, with low at most a rounding of high."""
-
-    high: Array
-    low: Array
-
-
-def two_sum(a: Array, b: Array) -> Pair:
-    """Return a + b exactly."""
-    s = a + b
-    back = s - a
-    return Pair(s, (a - (s - back)) + (b - back))
-
-
-def two_product(a: Array, b: Array) -> Pair:
-    """Return a b exactly, up to 1e300."""
-    p, (a1, a2), (b1, b2) = a * b, _halves(a), _halves(b)
-    return Pair(p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2)
-
-
-def product(A: Pair, B: Array, start: Array) -> Pair:
-    """Return start + A B, of (n, k) and (k, m)."""
-    high, low = start + np.zeros((len(A.high), B.shape[1])), 0.0
-    for k, row in enumerate(B):
-        part = two_product(A.high[:, k, None], row)
-        high, missed = two_sum(high, part.high)
-        low = low + (missed + part.low + A.low[:, k, None] * row)
-    return two_sum(high, low + np.zeros_like(high))
-
-
-def _halves(a: Array) -> tuple[Array, Array]:
-    scaled = _SPLIT * a
-    high = scaled - (scaled - a)
-    return high, a - high
