@@ -147,7 +147,6 @@ class _Search:
         direction = np.array(a, dtype=float)
         enough = float(self.problem.radius) * float(np.linalg.norm(direction)) * (1 - _MARGIN)
         rows, weights = self.witness.weights(self.k, self.G @ direction, share / denominator, enough)
-        rows, weights = rows[weights > 0], weights[weights > 0]
         numerators = [round(Fraction(float(w)) * denominator) for w in weights]
         sign = [1 if on else -1 for on in self.witness.cones.on[self.k, rows]]
         missing = -share - sum(s * m for s, m in zip(sign, numerators, strict=True)) if free else 0

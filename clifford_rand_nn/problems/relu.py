@@ -23,6 +23,7 @@ from clifford_rand_nn.problems.duality import (
     dual_bound,
     shrinkage,
 )
+from clifford_rand_nn.rounding import Pair, product
 
 _ROUNDS = 60  # of adding the rows that a projection violates; it needs 1 to 5
 _ROUNDING = 1e-14  # a product of a row and a point below this share of their lengths is zero
@@ -202,9 +203,15 @@ class ConvexReLUProblem(TrainingProblem):
         return ReLUCoefficients(u, u.copy(), b, b.copy(), np.zeros(1))
 
     def inputs(self, c: ReLUCoefficients) -> Array:
-        """Return what every unit sees, X U_i + b_i, as (n, 2, P)."""
+        """Return what every unit sees, (X - 1m^T) U_i + (m^T U_i + b_i) with the mean row m, as (n, 2, P).
+
+        Far from the origin the second term cancels, and is made in twice the digits.
+        """
         coef, offsets = _units(c)
-        return np.asarray(np.einsum("nd,spd->nsp", self.X, coef, optimize=True) + offsets)
+        middle = self.X.mean(axis=0)
+        weights = coef.reshape(-1, len(middle)).T
+        shift = product(Pair(middle[None], 0 * middle[None]), weights, offsets.reshape(1, -1)).high
+        return np.asarray((self.X - middle) @ weights + shift).reshape(self.n, *offsets.shape)
 
     def predictions(self, c: ReLUCoefficients) -> Array:
         """Predictions (n, 1) of the program, by its patterns: linear in c."""
@@ -240,18 +247,20 @@ class ConvexReLUProblem(TrainingProblem):
         whose objective may be some per cent below the optimum. Units are therefore moved inside by what rounding takes
         from their inputs, and one that cannot be is left out.
         """
-        signed = self._signed(self.inputs(c))
-        if not (signed < 0).any():
-            return c
-        at = np.nonzero(signed.min(axis=0) < 0)  # of B units
-        far = np.min(signed + _FAR * self._reach(c), axis=0)[at] < 0
         coef, offsets = _units(c)
         d = self.X.shape[1]
+        margin = _MARGIN * float(np.sqrt(d + 1))
+        signed, reach = self._signed(self.inputs(c)), self._reach(c)
+        # nearer than rounding of the neurons that are made of them may move them
+        short = np.min(signed - margin / 4 * reach, axis=0) < 0
+        at = np.nonzero(short & (coef.any(axis=2) | (offsets != 0)))  # of B units
+        if not len(at[0]):
+            return c
+        far = np.min(signed + _FAR * reach, axis=0)[at] < 0
         middle = self.X.mean(axis=0) if self.bias else np.zeros(d)
         centered = self.X - middle  # the same cone, with b + middle·u for b
         unit = float(np.abs(centered).max()) or 1.0
         rows = np.hstack([centered / unit, np.ones((self.n, int(self.bias)))])
-        margin = _MARGIN * float(np.sqrt(d + 1))
         V = coef[at]
         if self.bias:
             V = np.column_stack([V, (offsets[at] + V @ middle) / unit])
@@ -266,12 +275,8 @@ class ConvexReLUProblem(TrainingProblem):
         if self.bias:
             offsets[at] = unit * V[:, -1] - V[:, :d] @ middle
         coefficients = ReLUCoefficients(coef[:1], coef[1:], offsets[:1], offsets[1:], c.intercept)
-        within = (
-            np.min(
-                self._signed(self.inputs(coefficients)) + 4 * margin * self._reach(coefficients), axis=0, initial=0.0
-            )
-            >= 0
-        )
+        off = self._signed(self.inputs(coefficients)) + 4 * margin * self._reach(coefficients)
+        within = off.min(axis=0, initial=0.0) >= 0
         coef, offsets = coef * within[..., None], offsets * within
         return ReLUCoefficients(coef[:1], coef[1:], offsets[:1], offsets[1:], c.intercept)
 

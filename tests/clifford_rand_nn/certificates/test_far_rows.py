@@ -84,3 +84,17 @@ def test_no_column_is_larger_than_the_reach_that_rounding_is_counted_by(bias, li
     pricer = BlockPricer(X, dictionary.neurons() if listed else dictionary)
     assert (columns.max(axis=1) <= pricer.reach * (1 + 1e-12)).all()
     assert pricer.reach.max() <= 2 * columns.max()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("offset", [1e6, 1e9])
+@pytest.mark.parametrize("penalty", ["group_l1", "group_l2"])
+def test_rows_that_differ_in_their_last_digits(penalty, offset):
+    """Inputs of units were rounding of x u and b, and units left their cones: bounds 1e-4 above objectives."""
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        X, y = offset + 1e-3 * rng.normal(size=(15, 1)), rng.normal(size=15)
+        model = nn.ConvexReLURegressor(n_gates=4, beta=1e-6, bias="free", penalty=penalty, random_state=0)
+        stated, exact = agrees(model, X, y)
+        assert stated.verify(X, y).lower_bound <= exact.objective
+        assert exact.relative_gap < 1e-2
