@@ -15,6 +15,7 @@ from clifford_rand._typing import Array, NDArray
 from clifford_rand_nn.certificates.dual_points import DualPoint, Stated, double, rational, table
 from clifford_rand_nn.pricing.moments import MomentPricer, enclosing_ball
 from clifford_rand_nn.proof_checker.check import Table, read_problem
+from clifford_rand_nn.proof_checker.cones import remainder
 from clifford_rand_nn.proof_checker.moments import ball, form, integers
 
 _EDGE, _RAISES = 1e-15, 20  # of Σ|θ|r, by which a multiplier is raised; each of so many raises is four times the last
@@ -86,20 +87,9 @@ def _moment_bound(sums: _Sums, cell: int) -> Stated:
     unit = float(np.abs(own) @ pricer.reach) * _EDGE
     for k in range(_RAISES):
         bound["level"] = rational(level + unit * 4.0**k)
-        value = least_value(form(sums.rows, exact, sums.squares, sums.size, bound, sides))
-        if value is not None:
+        matrix, denominator = integers(form(sums.rows, exact, sums.squares, sums.size, bound, sides))
+        left = remainder(matrix)
+        if left is not None:
+            value = Fraction(-left[0], left[1] * denominator)  # what the last entry lacks
             return bound | {"value": rational(max(double(value, up=True), 0.0))}
     raise ArithmeticError("no multiplier bounds a quadratic function")
-
-
-def least_value(matrix: list[list[Fraction]]) -> Fraction | None:
-    """Return what the last entry of a matrix lacks to be nowhere negative; None if the rest is not positive."""
-    rows, unit = integers(matrix)
-    previous = 1
-    while len(rows) > 1:
-        (pivot, *row), *rest = rows
-        if pivot <= 0:
-            return None
-        rows = [[(pivot * x - line[0] * y) // previous for x, y in zip(line[1:], row, strict=True)] for line in rest]
-        previous = pivot
-    return -Fraction(rows[0][0], previous * unit)

@@ -111,15 +111,24 @@ def is_copositive(form: Form) -> bool:
 
 
 def is_semidefinite(form: Form) -> bool:
-    """Tell whether a form of integers is nowhere negative, by elimination (Bareiss, Math. Comp. 22, 1968)."""
+    """Tell whether a form of integers is nowhere negative."""
+    left = remainder(form) if form else (0, 1)
+    return left is not None and left[0] >= 0
+
+
+def remainder(form: Form) -> tuple[int, int] | None:
+    """Return what elimination leaves of the last entry (Bareiss, Math. Comp. 22, 1968), as an integer over another.
+
+    If it is negative, the last entry lacks as much for the form to be nowhere negative; if None, any entry does.
+    """
     previous = 1
-    while form:
+    while len(form) > 1:
         (pivot, *row), *rest = form
         if pivot < 0 or (pivot == 0 and any(row)):
-            return False
+            return None
         if pivot == 0:
             form = [line[1:] for line in rest]
             continue
         form = [[(pivot * x - line[0] * y) // previous for x, y in zip(line[1:], row, strict=True)] for line in rest]
         previous = pivot
-    return True
+    return form[0][0], previous
