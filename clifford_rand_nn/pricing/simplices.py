@@ -30,7 +30,7 @@ from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import Priced, Pricer, best_of, check_price
 from clifford_rand_nn.pricing.cone_best import least_norm
-from clifford_rand_nn.rounding import USUAL, rounding_of_norm
+from clifford_rand_nn.rounding import rounding_of_norm
 
 MAX_D = 10  # 2^d orthants to begin with
 _GENERATIONS = 208  # of rays: each is a sum of two of similar lengths, and their entries end at `_LARGEST_RAY`
@@ -162,7 +162,7 @@ class _Search:
         self.sizes = np.linalg.norm(theta, axis=1)
         # an undecided row is in two sums, that of its reference and that of its gap; a tree is checked exactly
         lengths, roundings = 2 * np.linalg.norm(X, axis=1), n + _GENERATIONS + 2 * d + C + 4
-        self.rounding = rounding_of_norm(lengths, theta, USUAL if tree else roundings)
+        self.rounding = rounding_of_norm(lengths, theta, 1 if tree else roundings)
         self.edges = np.array(list(combinations(range(d), 2)) or [(0, 0)])
         self.lowest = self.least = self.width = 0.0  # reached by a neuron, the largest bound of closed cones, tol
         self.met, self.splits, self.closed = list[tuple[Array, Array]](), list[Any](), list[SimplicialCones]()
