@@ -164,19 +164,33 @@ class _Search:
 
 
 def _least_entry(S: Array, goal: Array, sign: Array | None, c: float) -> Weights:
-    """Return rows and multipliers with the least largest entry of goal + Sᵀλ, S (n, D), with sign·λ = -c if given."""
-    n, D = S.shape
+    """Return rows and multipliers with the least largest entry of goal + Sᵀλ, S (n, D), with sign·λ = -c if given.
+
+    A second program improves the multipliers by the tolerance times what they leave, which far from 0 is little.
+    """
+    (n, D), weights = S.shape, np.zeros(len(S))
     unit = float(np.abs(S).max()) or 1.0
-    scale = max(float(np.abs(goal).max()), abs(c) * unit)
     A = np.concatenate([np.column_stack([side * S.T / unit, -np.ones(D)]) for side in (1, -1)])
-    equation = {} if sign is None else {"A_eq": np.append(sign, 0.0)[None], "b_eq": [-c * unit / scale]}
-    limits = np.concatenate([-goal, goal]) / scale
-    solution = linprog(
-        np.append(np.zeros(n), 1.0), A_ub=A, b_ub=limits, **equation, method="highs-ds", options=_TOLERANCES
-    )
-    if solution.x is None:
-        raise RuntimeError(f"HiGHS did not solve the linear program of a pattern: {solution.message}")
-    return np.arange(n), np.maximum(solution.x[:n], 0) * scale / unit
+    for _ in range(2):
+        rest, missing = goal + S.T @ weights, 0.0 if sign is None else -c - float(sign @ weights)
+        scale = max(float(np.abs(rest).max()), abs(missing) * unit)
+        if not scale:
+            break
+        equation = {} if sign is None else {"A_eq": np.append(sign, 0.0)[None], "b_eq": [missing * unit / scale]}
+        limits, ends = np.concatenate([-rest, rest]) / scale, [*(-weights * unit / scale).tolist(), 0.0]
+        solution = linprog(
+            np.append(np.zeros(n), 1.0),
+            A_ub=A,
+            b_ub=limits,
+            **equation,
+            bounds=[(end, None) for end in ends],
+            method="highs-ds",
+            options=_TOLERANCES,
+        )
+        if solution.x is None:
+            raise RuntimeError(f"HiGHS did not solve the linear program of a pattern: {solution.message}")
+        weights = np.maximum(weights + solution.x[:n] * scale / unit, 0)
+    return np.arange(n), weights
 
 
 class SimplexWitness:
