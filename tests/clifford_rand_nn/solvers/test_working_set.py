@@ -237,7 +237,7 @@ def test_time_ends_a_pass_through_a_long_dictionary():
     passes = []
 
     class Slow:
-        n_columns = 10**8  # too many to keep
+        n_columns, bias = 10**8, True  # too many to keep
 
         def blocks(self, size):
             passes.append(0)
