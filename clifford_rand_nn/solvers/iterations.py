@@ -19,7 +19,7 @@ Operator = Callable[[Array], Array]
 
 # Share of the largest eigenvalue of the curvature of directions of unit length, below which one is round-off of others.
 _DEPENDENT = 1e-6
-_IDLE = 1e-6  # of the largest target: the slope at the null fit of a constant target; n rows have slopes of 1/n
+_IDLE = 1e-6  # of the largest target, or slope if less: the slope at the null fit of a constant; n rows have 1/n
 BOUNDARY = 0.99  # share of the way to the boundary
 # Entries this near to an open bound, as a share of their range times the gap, are spare, and shorten no step: one that
 # is off by so little costs next to nothing, and a mass of 1e-18 that has to shrink a hundred times would hold all back.
@@ -211,9 +211,10 @@ class DualTerms:
     def idle(self) -> NDArray[np.bool_]:
         """Tell which outputs (C,) the null fit meets in every row: a bounded dual is 0 there and has no interior."""
         y = self.datafit.y
-        bounded = bool(np.isfinite(np.stack([*self.open, *self.closed])).any())
+        ends = np.abs(np.stack([*self.open, *self.closed]) / self.datafit.weights)
+        unit = min(np.abs(y).max(initial=0.0), ends.min(initial=np.inf, where=ends > 0))
         slope = np.abs(self.null_theta / self.datafit.weights).max(axis=0)
-        return np.asarray((y == y[:1]).all(axis=0) & bounded & (slope <= _IDLE * np.abs(y).max(initial=0.0)))
+        return np.asarray((y == y[:1]).all(axis=0) & np.isfinite(ends).any() & (slope <= _IDLE * unit))
 
     def _room(self, theta: Array, direction: Array) -> Array:
         """Distance (n, C) of every entry to the open bound that the direction leads to."""

@@ -166,8 +166,8 @@ class InteriorPoint(Limits):
         weights = Weights(result.coefficients.columns, values, intercept)
         f = problem.predictions(weights)
         watch.check(result.n_iter, problem.objective(weights, f), problem.bound_at(theta), weights, f)
-        if not result.converged:
-            watch.stop(result.status)
+        if not result.converged or watch.status is None:
+            watch.stop(Status.STALLED if result.converged else result.status)
 
 
 def purify(K: Array, weights: Weights, fit_intercept: bool) -> Weights:

@@ -167,3 +167,14 @@ def test_a_constant_far_above_the_optimum():
         K = np.maximum(X @ rng.standard_normal((2, 12)) + rng.standard_normal(12), 0)
         problem = LassoProblem(K, K[:, :3] @ rng.standard_normal((3, 4)), 1e-3)
         assert InteriorPoint(tol=0.1).solve(problem).converged
+
+
+@pytest.mark.parametrize("loss", ["huber", "log_cosh"])
+def test_a_constant_target_far_from_0_is_fitted_without_an_intercept(loss):
+    """Slopes of 1e-8 beside targets of 1e8 counted as none, and the output was left out."""
+    K, y = np.random.default_rng(0).random((7, 14)), np.full((7, 2), 1e8)
+    y[0, 0] += 1.0
+    problem = LassoProblem(K, y, 1e-12, loss=loss, huber_delta=1e-8, fit_intercept=False)
+    result = InteriorPoint().solve(problem)
+    assert result.relative_gap < 1e-6
+    assert (np.abs(result.fitted - 1e8) < 1e6).all()
