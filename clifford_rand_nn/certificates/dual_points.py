@@ -102,19 +102,20 @@ Ends = tuple[int | None, int | None]
 
 
 def exact_dual_point(
-    loss: str, theta: Array, y: Array, weights: Array, delta: float, columns: NDArray[np.bool_]
+    loss: str, theta: Array, y: Array, weights: Array, delta: float, columns: NDArray[np.bool_], factor: float = 1.0
 ) -> DualPoint:
-    r"""Return a dual point near ``theta`` (n, C) in the domain of the loss; its sums over ``columns`` (n, q) are zero.
+    r"""Return a point near ``theta`` (n, C) times a factor, in the domain of the loss, with sums over ``columns`` of 0.
 
     The domain of row i with the weight :math:`w_i` is :math:`0\le y\theta\le w` for the logistic loss,
     :math:`|\theta|\le w\delta` for Huber and log-cosh, :math:`y\theta\ge0` for the squared hinge, and for the softmax
     :math:`p=wy-\theta\ge0` with :math:`\sum_cp_c=w`. Rows far from the ends of their domains make up for what is
-    missing to sums of zero, see `balance`. ``y`` is (n, C), ``weights`` (n,).
+    missing to sums of zero, see `balance`. ``y`` is (n, C), ``weights`` (n,), ``columns`` (n, q).
 
     Raises ArithmeticError: the domains leave no room for sums of zero.
     """
     masses, denominator = over_common_denominator(weights[:, None])
-    numerators, exponent = on_grid(theta, _BITS)
+    rounded, exponent = on_grid(theta, _BITS)
+    numerators = [[round(t * Fraction(factor)) for t in row] for row in rounded]
     bits = max(exponent, denominator.bit_length() - 1)
     most = [w * (2**bits // denominator) for (w,) in masses]
     domain = [[_domain(loss, float(b), w, Fraction(delta)) for b in row] for row, w in zip(y, most, strict=True)]

@@ -94,10 +94,9 @@ def exact_proof(
         "data": {"X": table(rows), "y": table(targets)},
         "network": network,
     }
-    # θ of weights with mean one, for weights as they are
-    theta = certificate.dual_point * float(weights.mean())
-    columns = _free_columns(certificate, X, bias, max_operations)
-    point = exact_dual_point(loss.name, theta, targets, weights, certificate.huber_delta, columns)
+    columns, theta = _free_columns(certificate, X, bias, max_operations), certificate.dual_point
+    mean = float(weights.mean())  # θ is that of weights with mean one
+    point = exact_dual_point(loss.name, theta, targets, weights, certificate.huber_delta, columns, mean)
     family = _family_of(certificate, rows, X, weights, proof, max_operations)
     for bits in (bits for bits in _SHRINKS if bits is None or bits >= least_bits):
         dual = point if bits is None else point.shrunk(bits)

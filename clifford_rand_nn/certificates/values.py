@@ -34,7 +34,7 @@ def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Arra
 
     The rounding error of an equality, :math:`e=1^TD_i\theta` or :math:`1^T\theta`, costs e times the bias of it, of the
     size of the targets, or of the network's own where that is more: on rows far from 0 biases and intercept take back
-    the product of weights and rows. Biases of ReLU neurons add up to the intercept.
+    the product of weights and rows. Biases of ReLU neurons add up to the intercept. Rows of a softmax sum to 0 exactly.
     """
     n, claim, loss = len(targets), certificate.claim, loss_of(certificate)
     columns, biases = np.ones((n, int(certificate.fit_intercept))), np.abs(claim.intercept)[None]
@@ -49,8 +49,8 @@ def dual_value(certificate: "Certificate", X: Any, targets: Array, weights: Arra
     largest = claim.dual_norm(X, theta)
     theta = theta * min(1.0, n * certificate.beta / largest) if largest > 0 else theta
     share = 1.0  # of the point, which may be longer once its sums are 0: far from the origin by more than its rounding
-    if certificate.fit_intercept and loss.separable:
-        theta = zero_sums(theta)
+    if certificate.fit_intercept or not loss.separable:
+        theta = zero_sums(theta) if loss.separable else zero_sums(theta.T).T
         longer = claim.dual_norm(X, theta) if isinstance(claim, GatedClaim) else 0.0
         share = min(1.0, n * certificate.beta / longer) if longer > 0 else 1.0
     sizes = loss.sizes(targets)

@@ -51,3 +51,16 @@ def test_the_weighted_mean_of_one_target_is_not_apart_from_it(seed):
     X, y, weights = rng.normal(size=(9, 1)), rng.normal(size=9), 10.0 ** rng.uniform(-9, 9, 9)
     certificate = nn.ConvexNetworkRegressor(max_metric_iter=0).fit(X, y, weights).certificate_
     assert certificate.verify(X, y, weights, exact=True).relative_gap <= certificate.relative_gap + 1e-12
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", [3, 8])
+def test_rows_of_a_softmax_sum_to_zero_exactly(seed):
+    """Far from the origin 2e-16 of an entry, which its proof took back, times the rows, was 1e-8 of the bound."""
+    rng = np.random.default_rng(seed)
+    X, y, weights = 1e6 + 1e-6 * rng.normal(size=(30, 3)), rng.integers(0, 3, 30), rng.uniform(0.1, 5, 30)
+    options = {"penalty": "ridge", "bias": False, "fit_intercept": False, "gates": "gaussian", "random_state": 0}
+    model = nn.GatedReLUClassifier(n_gates=5, beta=1e-13, loss="logistic", **options).fit(X, y, weights)
+    certificate = model.certificate_
+    assert all(sum(map(Fraction, row)) == 0 for row in certificate.verify(X, y, weights).dual_point.tolist())
+    assert certificate.verify(X, y, weights, exact=True).relative_gap <= certificate.relative_gap + 1e-11
