@@ -187,6 +187,8 @@ def _least_entry(S: Array, goal: Array, sign: Array | None, c: float) -> Weights
             method="highs-ds",
             options=_TOLERANCES,
         )
+        if solution.x is None and weights.any():  # numbers too far apart to improve them
+            break
         if solution.x is None:
             raise RuntimeError(f"HiGHS did not solve the linear program of a pattern: {solution.message}")
         weights = np.maximum(weights + solution.x[:n] * scale / unit, 0)

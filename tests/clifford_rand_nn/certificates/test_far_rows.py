@@ -108,3 +108,11 @@ def test_multipliers_of_cones_that_cancel(offset, seed, beta):
     rng = np.random.default_rng(seed)
     X, y = offset + 1e-3 * rng.normal(size=(19, 2)), rng.normal(size=19)
     agrees(nn.ConvexReLURegressor(n_gates=5, beta=beta, penalty="group_l1", random_state=0), X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_multipliers_that_a_second_program_cannot_improve_stay():
+    rng = np.random.default_rng(1)
+    X, y = 1e5 + rng.normal(size=(9, 1)), rng.integers(0, 2, 9)
+    options = {"n_gates": 4, "loss": "logistic", "penalty": "group_l1", "random_state": 0}
+    agrees(nn.ConvexReLUClassifier(beta=1e-3, **options), X, y)
