@@ -245,11 +245,13 @@ class _Search:
                     break
                 on, c = self.cones.on[pattern[q]], float(shares[q])
                 vertex = best_vertex(self.cones.data, on, goals[q], c, self.cones.bias)
-                if vertex is not None and vertex.value > values[q]:
+                if vertex is None:
+                    continue
+                bounds[q] = min(bounds[q], vertex.bound)
+                if vertex.value > values[q]:
                     kept = vertex.rows[: rows.shape[1]]
                     values[q], v[q], rows[q] = vertex.value, vertex.direction, -1
                     rows[q, : len(kept)] = kept
-                bounds[q] = values[q]
         images = np.einsum("qdr,qd->qr", self.G[pattern], v)
         if self.cones.bias:
             # the offset b = -x_m·v adds b c

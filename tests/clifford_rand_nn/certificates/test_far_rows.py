@@ -116,3 +116,13 @@ def test_multipliers_that_a_second_program_cannot_improve_stay():
     X, y = 1e5 + rng.normal(size=(9, 1)), rng.integers(0, 2, 9)
     options = {"n_gates": 4, "loss": "logistic", "penalty": "group_l1", "random_state": 0}
     agrees(nn.ConvexReLUClassifier(beta=1e-3, **options), X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_linear_programs_of_cones_bound_by_their_multipliers():
+    """Between near copies the best vertex was taken for the supremum, which it was 5e-4 below."""
+    rng = np.random.default_rng(4)
+    X = np.repeat(rng.normal(size=(3, 3)), 2, axis=0)
+    X[1::2] += 1e-8 * rng.normal(size=(3, 3))
+    model = nn.ConvexReLURegressor(n_gates=6, beta=1e-9, penalty="group_l1", bias="free", random_state=0)
+    agrees(model, X, rng.normal(size=6))
