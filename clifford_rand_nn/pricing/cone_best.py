@@ -294,7 +294,7 @@ def best_vertex(X: Array, on: NDArray[Any], g: Array, c: float, bias: bool) -> V
     # multipliers; where a pattern is on everywhere, its offset may be any, and they have to be 0
     weights = np.maximum(-solution.ineqlin.marginals[:n], 0) * sign * (not (bias and on.all()))
     left, offset = goal + unit.T @ weights, share + float(weights.sum())  # |b| <= 1, as the plane meets a row
-    lost = gamma(np.count_nonzero(weights) + 4) * (1 + float(np.abs(weights).sum()))
+    lost = gamma(int(np.count_nonzero(weights)) + 4) * (1 + float(np.abs(weights).sum()))
     bound = float(np.abs(left).max()) + abs(offset) * bias + (1 + bias) * lost
     value = -float(solution.fun)
     rows = [*touching.tolist(), *(n + zero).tolist()]
