@@ -86,6 +86,7 @@ class Judged(NamedTuple):
     predictions: Array
     errors: Array
     factor: float
+    spreads: list[float]  # of the kernels that λ is meant for: it is in proportion to the spread
 
 
 class Folds:
@@ -107,7 +108,6 @@ class Folds:
         every = np.arange(n_parted)
         self.kept = [np.setdiff1d(every, part, assume_unique=True) for part in held]
         self.first = [kernel] * len(held)
-        self.spreads = [0.0] * len(held)  # of the kernel that λ is meant for: of the first, once it is there
 
     def after(self, before: Judged, shapes: tuple[str, ...]) -> list[list[GateKernel]]:
         """Return the kernels of the next iteration: of each shape, of each fold."""
@@ -119,29 +119,37 @@ class Folds:
         by_fold = of_each(learn, range(len(self.held)))
         return [list(kernels) for kernels in zip(*by_fold, strict=True)]
 
-    def with_learned_rates(self, before: Judged) -> list[GateKernel]:
-        """Return the kernels with rates of boxes that each fold learns from its rows, and begin at the λ of each."""
+    def with_learned_rates(self, before: Judged) -> tuple[list[GateKernel], list[float]]:
+        """Return kernels with rates that each fold learns from its rows, and `Judged.spreads` for their λ."""
 
         def learn(fold: int) -> LearnedRates:
             kernel, kept = before.kernels[fold], self.kept[fold]
-            own, radius = self.X[kept], self.radius * before.factor * spread(kernel(self.X[kept])) / self.spreads[fold]
+            own, radius = (
+                self.X[kept],
+                self.radius * before.factor * spread(kernel(self.X[kept])) / before.spreads[fold],
+            )
             return learn_rates(kernel, own, self.targets[kept], radius, self._weights(kept))
 
         learned = of_each(learn, range(len(self.held)))
-        self.spreads = [size / rates.factor for size, rates in zip(self.spreads, learned, strict=True)]
-        return [rates.kernel for rates in learned]
+        spreads = [size / rates.factor for size, rates in zip(before.spreads, learned, strict=True)]
+        return [rates.kernel for rates in learned], spreads
 
-    def judge(self, kernels: list[GateKernel], factor: float) -> Judged:
-        """Fit each fold's kernel with factors of beta from one on, and take one of the least error over all folds."""
+    def judge(self, kernels: list[GateKernel], factor: float, spreads: list[float] | None = None) -> Judged:
+        """Fit each fold's kernel with factors of beta from one on, and take one of the least error over all folds.
+
+        ``spreads``: `Judged.spreads`; None if λ is meant for these kernels.
+        """
         folds = range(len(self.held))
         prepared = of_each(lambda fold: self._prepared(fold, kernels[fold], single=True), folds)
+        meant = [size for _, _, size in prepared] if spreads is None else spreads
         truth = self.targets[self.judged]
         tried: dict[int, tuple[list[Array], Array, Array]] = {}  # coefficients, predictions and errors
 
         def fit(k: int) -> float:
             def of_fold(fold: int) -> tuple[Array, Array]:
-                ridge, across, radius = prepared[fold]
-                alpha, intercept = ridge.fit(self.targets[self.kept[fold]], radius * _FACTORS[k])
+                ridge, across, size = prepared[fold]
+                radius = self.radius * _FACTORS[k] * size / meant[fold]
+                alpha, intercept = ridge.fit(self.targets[self.kept[fold]], radius)
                 return alpha, across @ alpha + intercept
 
             alphas, parts = zip(*of_each(of_fold, folds), strict=True)
@@ -155,23 +163,22 @@ class Folds:
         good = [i for i in sums if sums[i] <= _FLAT * sums[k]]
         k = min(good, key=lambda i: abs(np.log(_FACTORS[i])))
         alphas, predictions, errors = tried[k]
-        return Judged(kernels, alphas, predictions, errors, _FACTORS[k])
+        return Judged(kernels, alphas, predictions, errors, _FACTORS[k], meant)
 
     def _prepared(self, fold: int, kernel: GateKernel, *, single: bool) -> tuple[KernelRidge, Any, float]:
-        """Return a fold's fits, the kernel of held-out rows with its own, and nβ in proportion to the spread."""
+        """Return a fold's fits, the kernel of held-out rows with its own, and the spread of the kernel."""
         kept, own = self.kept[fold], self.X[self.kept[fold]]
         K, across = kernel(own), kernel(self.X[self.held[fold]], own)
         size = spread(K)
-        if self.spreads[fold] == 0.0:
-            self.spreads[fold] = size
-        return KernelRidge(K, self._weights(kept), single=single), across, self.radius * size / self.spreads[fold]
+        return KernelRidge(K, self._weights(kept), single=single), across, size
 
     def predictions(self, best: Judged) -> Array:
         """Return the predictions of held-out rows in double precision, by the fit to the fold."""
 
         def predict(fold: int) -> Array:
-            ridge, across, radius = self._prepared(fold, best.kernels[fold], single=False)
-            alpha, intercept = ridge.fit(self.targets[self.kept[fold]], radius * best.factor)
+            ridge, across, size = self._prepared(fold, best.kernels[fold], single=False)
+            radius = self.radius * best.factor * size / best.spreads[fold]
+            alpha, intercept = ridge.fit(self.targets[self.kept[fold]], radius)
             return np.asarray(across @ alpha + intercept)
 
         return np.concatenate(of_each(predict, range(len(self.held))))
@@ -200,7 +207,7 @@ class Folds:
 
         def leave_out(k: int) -> tuple[Array, Array]:
             K = folds[k].kernel(X)
-            radius = self.radius * best.factor * spread(K) / self.spreads[k]
+            radius = self.radius * best.factor * spread(K) / best.spreads[k]
             return KernelRidge(K, weights).left_out(targets, radius, folds[k].unseen, belongs)[:2]
 
         predictions, left = zip(*of_each(leave_out, range(len(folds))), strict=True)

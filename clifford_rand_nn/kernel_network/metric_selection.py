@@ -158,7 +158,7 @@ def compare_metrics(
         tried = [
             (trial(shape, number, after, best), after)
             for shape, kernels in zip(offered, folds.after(best, offered), strict=True)
-            for after in [folds.judge(kernels, best.factor)]
+            for after in [folds.judge(kernels, best.factor, best.spreads)]
         ]
         least = _ERRORS[number > 1]
         passed = [
@@ -176,14 +176,12 @@ def compare_metrics(
             if ahead > _BEHIND * error:
                 break
     if kernel.decay:
-        spreads = folds.spreads
-        with_rates = folds.judge(folds.with_learned_rates(best), best.factor)
+        kernels, spreads = folds.with_learned_rates(best)
+        with_rates = folds.judge(kernels, best.factor, spreads)
         result = trial("rates", chosen.n_iter, with_rates, best)
         if result.gain > _ERRORS[0] * result.gain_std_error and result.error_rate <= chosen.error_rate:
             chosen, best, learns_rates = result._replace(shape=chosen.shape), with_rates, True
             factors = (*factors[:-1], best.factor)
-        else:
-            folds.spreads = spreads
     return MetricComparison(
         chosen, factors, errors, tuple(trials), folds, best, taken, belongs, data, targets, weights, rates=learns_rates
     )

@@ -177,7 +177,7 @@ def test_rates_that_are_refused_leave_the_penalty_as_it_was():
     compared = compare_metrics(KERNEL, noise, 1e-1, 1, ("full",), None)
     assert (compared.is_learned, compared.trials[-1].shape) == (False, "rates")
     folds = compared.folds
-    assert folds.spreads == pytest.approx([spread(KERNEL(folds.X[kept])) for kept in folds.kept])
+    assert compared.best.spreads == pytest.approx([spread(KERNEL(folds.X[kept])) for kept in folds.kept])
 
 
 def test_rates_of_another_width_are_no_network(tmp_path, classifier):
