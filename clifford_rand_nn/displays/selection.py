@@ -179,8 +179,10 @@ def _gates(model: Any) -> list[Choice]:
     times = "1 iteration" if selection.n_iter == 1 else f"{selection.n_iter} iterations"
     learned = [f"learned metric (AGOP), {times}, {selection.shape}"] if selection.n_iter else []
     learned += ["learned rates of boxes"] if selection.rates else []
-    chosen = "rates" if selection.rates else selection.shape, selection.n_iter
-    taken = next(trial for trial in selection.trials if (trial.shape, trial.n_iter) == chosen)
+    with_rates = [trial for trial in selection.trials if trial.shape == "rates"]
+    metric = selection.shape, selection.n_iter
+    iterations = [trial for trial in selection.trials if (trial.shape, trial.n_iter) == metric]
+    taken = with_rates[selection.rates - 1] if selection.rates else iterations[0]
     why = f"error on held-out rows {taken.mean_loss:.3g}, isotropic {before:.3g}"
     return [Choice(name, "; ".join(learned), among, why)]
 

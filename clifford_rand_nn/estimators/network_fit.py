@@ -164,7 +164,7 @@ class NetworkFit(ShardPlanning):
 
     def _tell_choices(self: Any) -> None:
         best, selection = self.candidates_[0], self.metric_selection_
-        n_iter, rates = (selection.n_iter, selection.rates) if selection else (0, False)
+        n_iter, rates = (selection.n_iter, selection.rates) if selection else (0, 0)
         kind = f"boxes of decay {best.decay:g}" if best.decay else "single columns"
         steps = f"gates in {kind} of weight {best.steps:g}, " if best.steps else ""
         note(

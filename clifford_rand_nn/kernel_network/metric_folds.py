@@ -10,7 +10,7 @@ from clifford_rand._typing import Array
 from clifford_rand_nn.kernel_network.candidates import least_by_steps, of_each
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
-from clifford_rand_nn.kernel_network.metric_frame import LearnedRates, learn_rates, learned_kernels
+from clifford_rand_nn.kernel_network.metric_frame import WIDTHS, LearnedRates, learn_rates, learned_kernels
 
 FOLDS = 5
 # Of so many rows a part is a third: fewer and smaller fits take a third of the time, and on 22 tables networks were as
@@ -119,20 +119,20 @@ class Folds:
         by_fold = of_each(learn, range(len(self.held)))
         return [list(kernels) for kernels in zip(*by_fold, strict=True)]
 
-    def with_learned_rates(self, before: Judged) -> tuple[list[GateKernel], list[float]]:
-        """Return kernels with rates that each fold learns from its rows, and `Judged.spreads` for their λ."""
+    def with_learned_rates(self, before: Judged) -> Iterator[tuple[list[GateKernel], list[float]]]:
+        """Yield kernels with rates that each fold learns from its rows, and `Judged.spreads` for their λ."""
 
-        def learn(fold: int) -> LearnedRates:
+        def learn(fold: int) -> Iterator[LearnedRates]:
             kernel, kept = before.kernels[fold], self.kept[fold]
-            own, radius = (
-                self.X[kept],
-                self.radius * before.factor * spread(kernel(self.X[kept])) / before.spreads[fold],
-            )
+            own, size = self.X[kept], spread(kernel(self.X[kept]))
+            radius = self.radius * before.factor * size / before.spreads[fold]
             return learn_rates(kernel, own, self.targets[kept], radius, self._weights(kept))
 
-        learned = of_each(learn, range(len(self.held)))
-        spreads = [size / rates.factor for size, rates in zip(before.spreads, learned, strict=True)]
-        return [rates.kernel for rates in learned], spreads
+        rounds = [learn(fold) for fold in range(len(self.held))]
+        for _ in WIDTHS:
+            learned = of_each(next, rounds)
+            spreads = [size / rates.factor for size, rates in zip(before.spreads, learned, strict=True)]
+            yield [rates.kernel for rates in learned], spreads
 
     def judge(self, kernels: list[GateKernel], factor: float, spreads: list[float] | None = None) -> Judged:
         """Fit each fold's kernel with factors of beta from one on, and take one of the least error over all folds.

@@ -7,6 +7,7 @@ gradient of the leave-one-out error.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +29,11 @@ SHAPES = ("full", "shrunk", "diagonal")
 _OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M
 _GRADIENTS = 1000  # rows whose gradients are averaged, at most: more change no score of 58 tables by .001
 _PIVOT = 1e-10  # of the trace of M, where its factorization ends: M may have less than full rank
-_ROWS = 500  # of which the leave-one-out error is taken, at most: a step takes time as the cube of them
-_STEPS = 5  # of L-BFGS: on UCI tables ten more lower the error by 1 to 3 % of what these gain
+_ROWS = 1000  # that rates are learned from, at most
+_BLOCK_ROWS = 500  # of a block, out of which rows are left, at most: a step takes time as the cube of them
+WIDTHS = 1.0, 3.0  # of the prior of logarithms of rates, one round after the other
+_STEPS = 5  # of L-BFGS in a round: on UCI tables ten more lower the error by 1 to 3 % of what the first gain
+_FURTHEST = math.log(1000.0)  # of the logarithms of rates, from where they begin: a column is then without effect
 _SINGLE = 1e-5  # of the trace, from which λ on all is in single precision, which takes half of the time
 _WITHIN = math.log(50.0)  # of the logarithms of λ and of the weight of boxes, from where they begin
 _NOISE = 3.0  # spreads of the kernel, of which λ begins at most: beyond, the error hardly depends on rates
@@ -235,21 +239,23 @@ class LearnedRates(NamedTuple):
 
 def learn_rates(
     kernel: GateKernel, rows: Array, targets: Array, radius: float, weights: Array | None = None
-) -> LearnedRates:
-    r"""Return a kernel of boxes whose rates in each column, and whose weight, lower the leave-one-out error.
+) -> Iterator[LearnedRates]:
+    r"""Yield kernels of boxes whose rates in each column, and whose weight, lower the leave-one-out error.
 
     With :math:`A=K_0+sB+\lambda\Omega^{-1}`, :math:`B_{ik}=\exp(-\sum_jr_j|v_{ij}-v_{kj}|)`,
     :math:`G=A^{-1}-A^{-1}11^TA^{-1}/1^TA^{-1}1` and :math:`\alpha=Gy`, the residual of row i without it is
     :math:`e_i=\alpha_i/G_{ii}`. A few steps of L-BFGS from :math:`r_j=\gamma\mu_j` lower
 
-    .. math:: \frac n2\log\sum_i\omega_i||e_i||^2+\frac12\sum_j\log^2\frac{r_j}{\gamma\mu_j}+\frac12\log^2\frac s{s_0},
+    .. math:: \frac n2\log\sum_i\omega_i||e_i||^2+\frac1{2\sigma^2}\Big(\sum_j\log^2\frac{r_j}{\gamma\mu_j}
+              +\log^2\frac s{s_0}\Big),
 
-    which is a Gaussian likelihood with a prior by which rates and weight are what they were to within a factor of e.
-    λ, too, is chosen, for these rows.
+    which is a Gaussian likelihood with a prior by which rates and weight are what they were to within a factor of
+    :math:`e^\sigma`. λ, too, is chosen, for these rows. The first kernel is that of σ = 1; the second goes on from
+    there with σ = 3, where a few columns can have nearly all of the rates.
 
-    ``kernel``: with ``decay`` > 0. ``rows`` (n, 2d): as it takes them; of more than 500 so many are taken, spread as by
-    chance. ``targets`` (n, C). ``radius``: λ to begin with, or three spreads of the kernel if that is less. Where
-    targets are constant or fitted without error, the kernel stays as it is.
+    ``kernel``: with ``decay`` > 0. ``rows`` (n, 2d): as it takes them; of more than 1000 so many are taken, spread as
+    by chance, in blocks of at most 500 out of which rows are left. ``targets`` (n, C). ``radius``: λ to begin with, or
+    three spreads of the kernel if that is less. Where targets are constant or fitted without error, the kernel stays.
 
     References: Allen, "The relationship between variable selection and data augmentation and a method for
     prediction", Technometrics 16 (1974), for the error; MacKay, "Bayesian non-linear modelling for the prediction
@@ -261,68 +267,90 @@ def learn_rates(
     >>> v = np.random.default_rng(0).random((120, 3)) / 3
     >>> y = np.where((v[:, :1] > 1 / 6) == (v[:, 1:2] > 1 / 6), 1.0, -1.0)  # the third column is noise
     >>> kernel = GateKernel(bias=1.0, steps=1.0, decay=4.0)
-    >>> rates = learn_rates(kernel, np.hstack([np.zeros((120, 3)), v]), y, 1.0).kernel.rates
+    >>> rates = next(learn_rates(kernel, np.hstack([np.zeros((120, 3)), v]), y, 1.0)).kernel.rates
     >>> bool(rates[:2].min() > 3 * rates[2])
     True
     """
     some = np.sort(spread_rows(len(rows), min(len(rows), _ROWS)))
-    X = rows[some]
+    X, y = rows[some], varying(targets[some])
     w = np.ones(len(some)) if weights is None else weights[some] / weights[some].mean()
-    gated = kernel.gated(X)
-    d, n = gated.shape[1], len(X)
-    y: Any = varying(targets[some])
-    levels: Any = X[:, d:]
+    d, n = X.shape[1] // 2, len(some)
     first = kernel.level_rates(d)
-    used = np.flatnonzero((np.ptp(levels, axis=0) > 0) & (first > 0))
-    plain: Any = replace(kernel, steps=0.0, decay=0.0, rates=None)(gated)
+    used = np.flatnonzero((np.ptp(X[:, d:], axis=0) > 0) & (first > 0))
     before = spread(kernel(X))
     began = min(radius, _NOISE * before)
-    dtype = np.float32 if began > _SINGLE * (float(np.trace(plain)) + n * kernel.steps) else np.float64
-    plain, y, levels = (np.asarray(part, dtype=dtype) for part in (plain, y, levels[:, used]))
-    columns = np.ascontiguousarray(levels.T)
-    potrf, potri = get_lapack_funcs(("potrf", "potri"), (plain,))
+    n_blocks = -(-n // _BLOCK_ROWS)
+    blocks = [_Block.of(kernel, X[k::n_blocks], y[k::n_blocks], used, began) for k in range(n_blocks)]
 
-    def objective(moved: Array) -> tuple[float, Array]:
+    @lru_cache(maxsize=1)  # a round begins where the last one ended
+    def sums(moved: bytes) -> Array:
+        """Return the sum of squares and half of its gradient, infinite where a matrix is singular."""
+        changes = np.exp(np.frombuffer(moved))
+        at = first[used] * changes[:-2], kernel.steps * changes[-2], began * changes[-1]
+        return np.asarray(np.sum([block.error(*at, w[k::n_blocks]) for k, block in enumerate(blocks)], axis=0))
+
+    def objective(moved: Array, width: float) -> tuple[float, Array]:
         """Return the value and the gradient by the logarithms of rates, s and λ over where they began."""
-        rates, s, smoothing = first[used] * np.exp(moved[:-2]), kernel.steps * math.exp(moved[-2]), began / w
-        smoothing = smoothing * math.exp(moved[-1])
-        boxes, scale = np.zeros((n, n), dtype=dtype), rates.astype(dtype)
-        add_column_kernel(boxes, levels * scale, columns * scale[:, None], dtype(s), decays=True)
-        system = plain + boxes
-        system.flat[:: n + 1] += smoothing.astype(dtype)
+        total, *slopes = sums(moved.tobytes())
+        if not 0 < total < np.inf:
+            return total or -np.inf, np.zeros_like(moved)
+        scaled, gradient = moved[:-1] / width, 0.25 * n / total * np.array(slopes)
+        gradient[:-1] += scaled / width
+        return 0.5 * n * math.log(total) + 0.5 * float(scaled @ scaled), gradient
+
+    moved = np.zeros(len(used) + 2)
+    if not y.any() or not np.isfinite(objective(moved, 1.0)[0]):
+        yield from [LearnedRates(kernel, 1.0)] * len(WIDTHS)
+        return
+    bounds, options = [(-_FURTHEST, _FURTHEST)] * len(used) + [(-_WITHIN, _WITHIN)] * 2, {"maxiter": _STEPS}
+    for width in WIDTHS:
+        moved = minimize(objective, moved, (width,), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
+        rates = first / kernel.decay
+        rates[used] *= np.exp(moved[:-2])
+        learned = replace(kernel, rates=rates, steps=kernel.steps * math.exp(moved[-2]))
+        yield LearnedRates(learned, began * math.exp(moved[-1]) / radius * before / spread(learned(X)))
+
+
+class _Block(NamedTuple):
+    """Rows out of which one is left at a time: errors of blocks are added."""
+
+    smooth: Any  # (n, n), the kernel without boxes
+    y: Any  # (n, C)
+    columns: Any  # (d, n), levels that vary
+
+    @classmethod
+    def of(cls, kernel: GateKernel, X: Array, y: Array, used: NDArray[np.intp], least: float) -> "_Block":
+        """Return it in single precision where no λ is smaller than the ``least`` one allows."""
+        d = X.shape[1] // 2
+        K: Any = replace(kernel, steps=0.0, decay=0.0, rates=None)(X[:, :d])
+        dtype = np.float32 if least > _SINGLE * (float(np.trace(K)) + len(X) * kernel.steps) else np.float64
+        return cls(K.astype(dtype), y.astype(dtype), np.ascontiguousarray(X[:, d:][:, used].T, dtype=dtype))
+
+    def error(self, rates: Array, steps: float, smoothing: float, w: Array) -> Array:
+        """Return Σ ω‖e‖² and half of its gradient by logarithms of rates, s and λ; infinite where A is singular."""
+        dtype, n = self.smooth.dtype, len(self.smooth)
+        potrf, potri = get_lapack_funcs(("potrf", "potri"), (self.smooth,))
+        boxes, scaled = np.zeros((n, n), dtype=dtype), self.columns * rates.astype(dtype)[:, None]
+        add_column_kernel(boxes, np.ascontiguousarray(scaled.T), scaled, dtype.type(steps), decays=True)
+        system = self.smooth + boxes
+        system.flat[:: n + 1] += (smoothing / w).astype(dtype)
         factor, info = potrf(system.T, lower=1, overwrite_a=1)
         if info:
-            return np.inf, np.zeros_like(moved)
+            return np.full(len(rates) + 3, np.inf)
         G = potri(factor, lower=1, overwrite_c=1)[0]
         G = np.tril(G) + np.tril(G, -1).T
         ones = G.sum(axis=1)
         G -= np.outer(ones, ones / ones.sum())
-        alpha, left = (G @ y).astype(np.float64), G.diagonal().astype(np.float64)
+        alpha, left = (G @ self.y).astype(np.float64), G.diagonal().astype(np.float64)
         errors = alpha / left[:, None]
         squares = w * (errors**2).sum(axis=1)
-        total = float(squares.sum())
-        if not total > 0:
-            return -np.inf, np.zeros_like(moved)
         # d(Σ squares) = ⟨dA, M⟩, as dα = -G dA α and dG = -G dA G
         root = G * np.sqrt(2 * squares / left).astype(dtype)
         M = root @ root.T - (G @ (errors * (2 * w / left)[:, None]).astype(dtype)) @ alpha.T.astype(dtype)
-        of_noise = float(M.diagonal() @ smoothing)
+        of_noise = float(M.diagonal() @ (smoothing / w))
         M *= boxes
         M += M.T
-        slopes = np.append(-rates * _distances(M, columns), [M.sum(), 2 * of_noise])
-        gradient = 0.25 * n / total * slopes
-        gradient[:-1] += moved[:-1]
-        return 0.5 * n * math.log(total) + 0.5 * float(moved[:-1] @ moved[:-1]), gradient
-
-    start = np.zeros(len(used) + 2)
-    if not y.any() or not np.isfinite(objective(start)[0]):
-        return LearnedRates(kernel, 1.0)
-    bounds = [(None, None)] * len(used) + [(-_WITHIN, _WITHIN)] * 2
-    moved = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": _STEPS}).x
-    rates = first / kernel.decay
-    rates[used] *= np.exp(moved[:-2])
-    learned = replace(kernel, rates=rates, steps=kernel.steps * math.exp(moved[-2]))
-    return LearnedRates(learned, began * math.exp(moved[-1]) / radius * before / spread(learned(X)))
+        return np.array([squares.sum(), *-rates * _distances(M, self.columns), M.sum(), 2 * of_noise])
 
 
 def _distances_by_numpy(M: Any, columns: Any) -> Any:

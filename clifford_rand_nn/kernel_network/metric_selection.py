@@ -34,6 +34,10 @@ class Trial(NamedTuple):
     gain_std_error: float  # rows of a group taken together
     beta_factor: float  # the best of a few
 
+    def passes(self, before: "Trial", n_errors: float) -> bool:
+        """Whether it gains more than so many standard errors, with no more mistakes than one before."""
+        return self.gain > n_errors * self.gain_std_error and self.error_rate <= before.error_rate
+
 
 @short_repr
 @dataclass(frozen=True, eq=False)
@@ -56,12 +60,12 @@ class MetricSelection:
     predictions: Array
     folds: tuple[Fold, ...] = ()
     left: Array | None = None
-    rates: bool = False  # whether those of boxes are learned, after the metric
+    rates: int = 0  # rounds of `learn_rates` that follow, 0 to 2
 
     @property
     def is_learned(self) -> bool:
         """Whether the gates depend on targets, so that leave-one-out with them would promise too much."""
-        return self.n_iter > 0 or self.rates
+        return self.n_iter > 0 or self.rates > 0
 
 
 def select_metric(
@@ -80,7 +84,7 @@ def select_metric(
     iteration is taken if the mean gain of squared error is more than its standard error, one more as long as that gains
     more than two, and neither if it makes more ``mistakes``; of several shapes the one with fewest mistakes, then with
     the largest gain. Each iteration gets the best of five factors of beta, by the same rows. Of gates in boxes
-    `learn_rates` follows, which is taken as a first iteration is.
+    one or both rounds of `learn_rates` follow, which are taken as a first iteration is.
 
     Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
     their columns, and neighbors go to different parts, duplicate rows to the same, groups as a whole.
@@ -149,7 +153,7 @@ def compare_metrics(
 
     best = folds.judge(folds.first, 1.0)
     trials: list[Trial] = []
-    chosen, learns_rates = trial("none", 0, best, best), False
+    chosen = trial("none", 0, best, best)
     factors: tuple[float, ...] = (best.factor,)
     errors: tuple[Array, ...] = (best.errors,)
     while chosen.n_iter < max_iter:
@@ -160,12 +164,7 @@ def compare_metrics(
             for shape, kernels in zip(offered, folds.after(best, offered), strict=True)
             for after in [folds.judge(kernels, best.factor, best.spreads)]
         ]
-        least = _ERRORS[number > 1]
-        passed = [
-            (result, after)
-            for result, after in tried
-            if result.gain > least * result.gain_std_error and result.error_rate <= chosen.error_rate
-        ]
+        passed = [(result, after) for result, after in tried if result.passes(chosen, _ERRORS[number > 1])]
         if not passed:
             break
         chosen, best = min(passed, key=lambda pair: (pair[0].error_rate, -pair[0].gain))
@@ -175,15 +174,20 @@ def compare_metrics(
             ahead, error = mean_gain(scale * (best.errors - rival.errors[min(number, len(rival.errors) - 1)]), unit)
             if ahead > _BEHIND * error:
                 break
-    if kernel.decay:
-        kernels, spreads = folds.with_learned_rates(best)
-        with_rates = folds.judge(kernels, best.factor, spreads)
-        result = trial("rates", chosen.n_iter, with_rates, best)
-        if result.gain > _ERRORS[0] * result.gain_std_error and result.error_rate <= chosen.error_rate:
-            chosen, best, learns_rates = result._replace(shape=chosen.shape), with_rates, True
-            factors = (*factors[:-1], best.factor)
+    with_rates: list[tuple[Trial, Judged, int]] = []
+    for round_, (kernels, spreads) in enumerate(folds.with_learned_rates(best) if kernel.decay else (), start=1):
+        after = folds.judge(kernels, best.factor, spreads)
+        result = trial("rates", chosen.n_iter, after, best)
+        if result.passes(chosen, _ERRORS[0]):
+            with_rates.append((result, after, round_))
+        elif result.gain <= 0:  # where rates lower no error they do not by moving further
+            break
+    rates = 0
+    if with_rates:
+        result, best, rates = min(with_rates, key=lambda item: (item[0].error_rate, -item[0].gain))
+        chosen, factors = result._replace(shape=chosen.shape), (*factors[:-1], best.factor)
     return MetricComparison(
-        chosen, factors, errors, tuple(trials), folds, best, taken, belongs, data, targets, weights, rates=learns_rates
+        chosen, factors, errors, tuple(trials), folds, best, taken, belongs, data, targets, weights, rates=rates
     )
 
 
@@ -202,12 +206,12 @@ class MetricComparison:
     data: Array  # (n, d)
     targets: Array  # (n, C)
     weights: Array | None
-    rates: bool = False  # whether those of boxes are learned
+    rates: int = 0
 
     @property
     def is_learned(self) -> bool:
         """Whether the gates depend on targets."""
-        return self.chosen.n_iter > 0 or self.rates
+        return self.chosen.n_iter > 0 or self.rates > 0
 
     def gains_on(self, other: "MetricComparison") -> bool:
         """Whether the error on held-out rows is less than that of another kernel by more than its standard error.

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -452,7 +453,8 @@ def learned_gates(
     )
     if not selection.rates:
         return learned
-    kernel, factor = learn_rates(learned.kernel, own, part.targets, len(own) * learned.beta, part.weights)
+    rounds = learn_rates(learned.kernel, own, part.targets, len(own) * learned.beta, part.weights)
+    kernel, factor = next(islice(rounds, selection.rates - 1, None))
     size = spread(kernel(own))
     change = size / learned.spread * (factor if choices.beta is None else 1.0)
     return replace(learned, kernel=kernel, beta=learned.beta * change, spread=size)

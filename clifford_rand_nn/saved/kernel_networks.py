@@ -116,6 +116,7 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     state["metric_selection_"] = None
     if "metric_selection" in meta:
         values = meta["metric_selection"]
+        values["rates"] = int(values.get("rates", False))  # of the first files whether there was a round
         selection = state["metric_selection_"] = record_of(MetricSelection, values, arrays=arrays, prefix="rounds_")
         fits = selection.predictions.shape == (len(selection.rows), outputs)
         agree(fits and _within(selection.rows, n_rows), "held-out rows")
