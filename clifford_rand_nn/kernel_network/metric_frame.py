@@ -19,12 +19,11 @@ from clifford_rand._typing import Array, NDArray
 from clifford_rand.compiler.decorator import compiled
 from clifford_rand_nn.kernel_network.candidates import varying
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
-from clifford_rand_nn.kernel_network.kernel_functions import add_column_kernel, slope_factors
+from clifford_rand_nn.kernel_network.kernel_functions import add_column_kernel
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
 from clifford_rand_nn.kernel_network.kernel_products import spread_rows
+from clifford_rand_nn.kernel_network.network import Slopes
 
-_BLOCK = 2**19  # entries of a block of the kernel matrix: 4 MB, within a cache
-_COLUMNS = 512  # of a product with the kernel matrix, which is read once for all of them
 SHAPES = ("full", "shrunk", "diagonal")
 _OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M
 _GRADIENTS = 1000  # rows whose gradients are averaged, at most: more change no score of 58 tables by .001
@@ -82,55 +81,6 @@ def gradient_outer_product(
     if kernel.frame is not None:
         M = kernel.frame @ M @ kernel.frame.T
     return np.asarray((M + M.T) / 2)
-
-
-class Slopes:
-    r"""Slopes :math:`\nabla_zf_c` of :math:`f_c=\sum_j\alpha_{jc}K(\cdot,z_j)`, at features (m, r) of rows."""
-
-    def __init__(self, z: NDArray[np.floating], alpha: NDArray[np.floating]) -> None:
-        self._z, self._alpha, self._lengths = z, alpha, np.linalg.norm(z, axis=1)
-
-    def of_outputs(self, at: NDArray[np.floating]) -> Iterator[tuple[slice, slice, NDArray[np.floating]]]:
-        """Yield some rows, some outputs and their slopes (k, c, r)."""
-        z, alpha = self._z, self._alpha
-        each = max(1, _COLUMNS // z.shape[1])
-        for part, factors, back in self._blocks(at):
-            for c in range(0, alpha.shape[1], each):
-                taken = slice(c, c + each)
-                slopes = factors @ (alpha[:, taken, None] * z[:, None, :]).reshape(len(z), -1)
-                own = at[part, None, :]
-                yield part, taken, slopes.reshape(len(own), -1, z.shape[1]) + back[:, taken, None] * own
-
-    def outer_product(self, at: NDArray[np.floating], root: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the sum (r, r) of outer products of slopes, each with the square of its row's ``root`` as a weight."""
-        z, alpha, (n, r) = self._z, self._alpha, self._z.shape
-        outer = np.zeros((r, r), dtype=z.dtype)
-        if n + 2 * r >= 2 * alpha.shape[1] * r:
-            for part, _, slopes in self.of_outputs(at):
-                slopes *= root[part, None, None]
-                slopes = slopes.reshape(-1, r)
-                outer += slopes.T @ slopes
-            return outer
-        pairs = np.zeros((n, n), dtype=z.dtype)  # PᵀP, which takes less work of many outputs
-        for part, factors, back in self._blocks(at):
-            own = at[part]
-            factors *= root[part, None]
-            back *= root[part, None]
-            pairs += factors.T @ factors
-            factors *= back @ alpha.T
-            mixed = (factors @ z).T @ own
-            outer += mixed + mixed.T + (own * np.einsum("ic,ic->i", back, back)[:, None]).T @ own
-        return np.asarray(outer + z.T @ ((pairs * (alpha @ alpha.T)) @ z))
-
-    def _blocks(self, at: NDArray[np.floating]) -> Iterator[tuple[slice, Any, Any]]:
-        """Yield some rows with factors (k, n) of z_j, and (k, C) of their own z."""
-        size = max(1, _BLOCK // len(self._z))
-        for part in (slice(start, start + size) for start in range(0, len(at), size)):
-            turn = at[part] @ self._z.T
-            cosines = turn.copy()
-            share, inverse = slope_factors(turn, cosines, np.linalg.norm(at[part], axis=1), self._lengths)
-            share += turn
-            yield part, share, (cosines @ self._alpha) * -inverse[:, None]
 
 
 @dataclass(frozen=True, eq=False)

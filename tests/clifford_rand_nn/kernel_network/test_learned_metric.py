@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn.kernel_network import metric_frame, metric_selection
+from clifford_rand_nn.kernel_network import metric_frame, metric_selection, network
 from clifford_rand_nn.kernel_network import metric_selection as rounds_module
 from clifford_rand_nn.kernel_network.candidates import Problem
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
@@ -318,7 +318,7 @@ def test_the_gradient_is_that_of_differences_in_any_blocks_and_in_single_precisi
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
     single = gradient_outer_product(kernel, X.astype(np.float32), alpha, rows.astype(np.float32), weights)
     np.testing.assert_allclose(single, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
-    monkeypatch.setattr(metric_frame, "_BLOCK", 7 * len(X))
+    monkeypatch.setattr(network, "_BLOCK", 7 * len(X))
     np.testing.assert_allclose(gradient_outer_product(kernel, X, alpha, rows, weights), found, rtol=1e-12)
 
 
