@@ -87,6 +87,28 @@ def test_rates_are_equivariant_and_do_not_depend_on_units():
         np.testing.assert_allclose(scaled.rates, learned.rates, rtol=1e-2)
 
 
+def test_rates_of_rules_without_noise_are_bounded():
+    """The error of 300 rows falls to 0: without a bound rates went to infinity, and the network could not be made."""
+    rng = np.random.default_rng(0)
+    levels = rng.integers(0, 3, (300, D)) / 2 / D
+    rules = np.where(levels[:, :1] > 0, 1.0, -1.0) * np.where(levels[:, 1:2] > 0, 1.0, -1.0)
+    rounds = list(learn_rates(KERNEL, np.hstack([rng.standard_normal((300, D)), levels]), rules, 1.0))
+    for learned in rounds:
+        assert learned.kernel.rates[:2].max() < 1001
+        assert learned.kernel.rates[2:] == pytest.approx([1e-3, 1e-3], rel=0.5)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5])
+def test_the_second_round_gives_few_of_many_columns_more_of_the_rates(seed):
+    """Two of 40 have the rule: their share of all rates is .52 to .69 after the first round, .78 to .84 after both."""
+    rng = np.random.default_rng(seed)
+    levels = rng.random((200, 40)) / 40
+    rule = np.sign(levels[:, :1] - 0.5 / 40) * np.sign(levels[:, 1:2] - 0.5 / 40) + 0.5 * rng.standard_normal((200, 1))
+    rounds = learn_rates(KERNEL, np.hstack([np.zeros((200, 40)), levels]), rule, 1.0)
+    first, second = (learned.kernel.rates[:2].sum() / learned.kernel.rates.sum() for learned in rounds)
+    assert first < 0.72 < second
+
+
 def test_what_has_nothing_to_learn_from_stays_as_it_is():
     assert list(learn_rates(KERNEL, ROWS, np.full((N, 1), 3.0), 1.0)) == 2 * [(KERNEL, 1.0)]
     constant = ROWS.copy()
