@@ -119,8 +119,11 @@ class Folds:
         by_fold = of_each(learn, range(len(self.held)))
         return [list(kernels) for kernels in zip(*by_fold, strict=True)]
 
-    def with_learned_rates(self, before: Judged) -> Iterator[tuple[list[GateKernel], list[float]]]:
-        """Yield kernels with rates that each fold learns from its rows, and `Judged.spreads` for their λ."""
+    def with_learned_rates(self, before: Judged) -> Iterator[tuple[list[GateKernel], list[float], Array]]:
+        """Yield kernels with rates that each fold learns from its rows, spreads for their λ, and the mean changes.
+
+        Spreads are those of `Judged`, changes those of `LearnedRates`.
+        """
 
         def learn(fold: int) -> Iterator[LearnedRates]:
             kernel, kept = before.kernels[fold], self.kept[fold]
@@ -130,9 +133,9 @@ class Folds:
 
         rounds = [learn(fold) for fold in range(len(self.held))]
         for _ in WIDTHS:
-            learned = of_each(next, rounds)
-            spreads = [size / rates.factor for size, rates in zip(before.spreads, learned, strict=True)]
-            yield [rates.kernel for rates in learned], spreads
+            kernels, changes = zip(*of_each(next, rounds), strict=True)
+            factors = np.exp([own[-1] for own in changes])
+            yield list(kernels), list(before.spreads / factors), np.mean(changes, axis=0)
 
     def judge(self, kernels: list[GateKernel], factor: float, spreads: list[float] | None = None) -> Judged:
         """Fit each fold's kernel with factors of beta from one on, and take one of the least error over all folds.

@@ -181,10 +181,16 @@ def _root(M: Array) -> Array:
 
 
 class LearnedRates(NamedTuple):
-    """A kernel with learned rates, and by what λ, in spreads of the kernel, is multiplied."""
+    """A kernel with learned rates, and the logarithms (d + 2,) of what rates, s, and λ in its spreads are times."""
 
     kernel: GateKernel
-    factor: float
+    changes: Array
+
+
+def change_rates(kernel: GateKernel, changes: Array) -> GateKernel:
+    """Return a kernel of boxes whose rates and weight are times the exponentials of changes (d + 2,)."""
+    rates = kernel.level_rates(len(changes) - 2) / kernel.decay * np.exp(changes[:-2])
+    return replace(kernel, rates=rates, steps=kernel.steps * math.exp(changes[-2]))
 
 
 def learn_rates(
@@ -250,15 +256,16 @@ def learn_rates(
 
     moved = np.zeros(len(used) + 2)
     if not y.any() or not np.isfinite(objective(moved, 1.0)[0]):
-        yield from [LearnedRates(kernel, 1.0)] * len(WIDTHS)
+        yield from [LearnedRates(kernel, np.zeros(d + 2))] * len(WIDTHS)
         return
     bounds, options = [(-_FURTHEST, _FURTHEST)] * len(used) + [(-_WITHIN, _WITHIN)] * 2, {"maxiter": _STEPS}
     for width in WIDTHS:
         moved = minimize(objective, moved, (width,), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
-        rates = first / kernel.decay
-        rates[used] *= np.exp(moved[:-2])
-        learned = replace(kernel, rates=rates, steps=kernel.steps * math.exp(moved[-2]))
-        yield LearnedRates(learned, began * math.exp(moved[-1]) / radius * before / spread(learned(X)))
+        changes = np.zeros(d + 2)
+        changes[np.append(used, [d, d + 1])] = moved
+        learned = change_rates(kernel, changes)
+        changes[-1] += math.log(began / radius * before / spread(learned(X)))
+        yield LearnedRates(learned, changes)
 
 
 class _Block(NamedTuple):

@@ -61,6 +61,7 @@ class MetricSelection:
     folds: tuple[Fold, ...] = ()
     left: Array | None = None
     rates: int = 0  # rounds of `learn_rates` that follow, 0 to 2
+    rate_changes: Array | None = None  # what they change in the mean over folds, as of `LearnedRates`
 
     @property
     def is_learned(self) -> bool:
@@ -174,20 +175,33 @@ def compare_metrics(
             ahead, error = mean_gain(scale * (best.errors - rival.errors[min(number, len(rival.errors) - 1)]), unit)
             if ahead > _BEHIND * error:
                 break
-    with_rates: list[tuple[Trial, Judged, int]] = []
-    for round_, (kernels, spreads) in enumerate(folds.with_learned_rates(best) if kernel.decay else (), start=1):
+    with_rates: list[tuple[Trial, Judged, int, Array]] = []
+    rounds = folds.with_learned_rates(best) if kernel.decay else iter(())
+    for number, (kernels, spreads, changes) in enumerate(rounds, start=1):
         after = folds.judge(kernels, best.factor, spreads)
         result = trial("rates", chosen.n_iter, after, best)
         if result.passes(chosen, _ERRORS[0]):
-            with_rates.append((result, after, round_))
+            with_rates.append((result, after, number, changes))
         elif result.gain <= 0:  # where rates lower no error they do not by moving further
             break
-    rates = 0
+    rates, learned = 0, None
     if with_rates:
-        result, best, rates = min(with_rates, key=lambda item: (item[0].error_rate, -item[0].gain))
+        result, best, rates, learned = min(with_rates, key=lambda item: (item[0].error_rate, -item[0].gain))
         chosen, factors = result._replace(shape=chosen.shape), (*factors[:-1], best.factor)
     return MetricComparison(
-        chosen, factors, errors, tuple(trials), folds, best, taken, belongs, data, targets, weights, rates=rates
+        chosen,
+        factors,
+        errors,
+        tuple(trials),
+        folds,
+        best,
+        taken,
+        belongs,
+        data,
+        targets,
+        weights,
+        rates=rates,
+        rate_changes=learned,
     )
 
 
@@ -207,6 +221,7 @@ class MetricComparison:
     targets: Array  # (n, C)
     weights: Array | None
     rates: int = 0
+    rate_changes: Array | None = None
 
     @property
     def is_learned(self) -> bool:
@@ -236,9 +251,17 @@ class MetricComparison:
         else:
             predictions = folds.predictions(best)
         predictions = predictions + self.targets.mean(axis=0)
-        chosen = self.chosen
         return MetricSelection(
-            chosen.shape, chosen.n_iter, self.factors, self.trials, rows, predictions, unseen, left, self.rates
+            self.chosen.shape,
+            self.chosen.n_iter,
+            self.factors,
+            self.trials,
+            rows,
+            predictions,
+            unseen,
+            left,
+            rates=self.rates,
+            rate_changes=self.rate_changes,
         )
 
 

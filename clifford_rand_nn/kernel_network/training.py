@@ -1,9 +1,9 @@
 """From distinct rows to a network: what is chosen, the fit, what is proved, and what fits without a row say."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from clifford_rand_nn.kernel_network.kernel_products import KernelTiles, spread_
 from clifford_rand_nn.kernel_network.leave_one_out import Judged, judge, null_value
 from clifford_rand_nn.kernel_network.many_rows import LIMITS, ManyRowsSolution, solve_many
 from clifford_rand_nn.kernel_network.metric_folds import Fold, outer_parts
-from clifford_rand_nn.kernel_network.metric_frame import SHAPES, LearnedGates, learn_frame, learn_rates
+from clifford_rand_nn.kernel_network.metric_frame import SHAPES, LearnedGates, change_rates, learn_frame
 from clifford_rand_nn.kernel_network.metric_selection import MetricComparison, MetricSelection, compare_metrics
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import RowSpan, is_wide
@@ -438,7 +438,7 @@ def learned_gates(
     few: NDArray[np.intp],
     selection: MetricSelection,
 ) -> LearnedGates:
-    """Return the metric that was selected, and the rates of boxes, if they were, learned from a sample."""
+    """Return the metric that was selected, and rates of boxes by the mean over folds, if they were."""
     part = problem.take(few)
     phase(f"learning the metric from {len(few):,} rows")
     own, beta = rows[few], beta * len(rows) / len(few)
@@ -451,10 +451,10 @@ def learned_gates(
         factors=selection.beta_factors if choices.beta is None else (1.0,) * len(selection.beta_factors),
         weights=part.weights,
     )
-    if not selection.rates:
+    if selection.rate_changes is None:
         return learned
-    rounds = learn_rates(learned.kernel, own, part.targets, len(own) * learned.beta, part.weights)
-    kernel, factor = next(islice(rounds, selection.rates - 1, None))
+    kernel = change_rates(learned.kernel, selection.rate_changes)
+    factor = math.exp(selection.rate_changes[-1])
     size = spread(kernel(own))
     change = size / learned.spread * (factor if choices.beta is None else 1.0)
     return replace(learned, kernel=kernel, beta=learned.beta * change, spread=size)

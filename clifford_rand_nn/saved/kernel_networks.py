@@ -63,7 +63,9 @@ def pack(model: Any) -> tuple[Arrays, dict[str, Any]]:
     if model.metric_ is not None:
         arrays["metric"] = model.metric_
     if model.metric_selection_ is not None:
-        meta["metric_selection"] = values_of(model.metric_selection_, "folds", "left", arrays=arrays, prefix="rounds_")
+        meta["metric_selection"] = values_of(
+            model.metric_selection_, "folds", "left", "rate_changes", arrays=arrays, prefix="rounds_"
+        )
     if isinstance(model, ConvexNetworkClassifier):
         meta["losses"] = {name: float(value) for name, value in model.loss_scores_.items()}
         if isinstance(model.calibration_, MultilabelCalibration):

@@ -76,12 +76,12 @@ def test_single_precision_learns_the_same():
 
 
 def test_rates_are_equivariant_and_do_not_depend_on_units():
-    learned, factor = next(learn_rates(KERNEL, ROWS, TARGETS, 1.0))
+    learned, changes = next(learn_rates(KERNEL, ROWS, TARGETS, 1.0))
     assert learned.rates[:2].min() > 3 * learned.rates[2:].max()
     order = [2, 0, 3, 1]
     permuted, again = next(learn_rates(KERNEL, ROWS[:, [*order, *(D + j for j in order)]], TARGETS, 1.0))
     np.testing.assert_allclose(permuted.rates, learned.rates[order], rtol=1e-2)
-    assert again == pytest.approx(factor, rel=1e-2)
+    np.testing.assert_allclose(again, changes[[*order, D, D + 1]], atol=1e-2)
     for unit in (1e-9, 1e9):
         scaled = next(learn_rates(KERNEL, ROWS, unit * (TARGETS + 7.0), 1.0)).kernel
         np.testing.assert_allclose(scaled.rates, learned.rates, rtol=1e-2)
@@ -110,7 +110,9 @@ def test_the_second_round_gives_few_of_many_columns_more_of_the_rates(seed):
 
 
 def test_what_has_nothing_to_learn_from_stays_as_it_is():
-    assert list(learn_rates(KERNEL, ROWS, np.full((N, 1), 3.0), 1.0)) == 2 * [(KERNEL, 1.0)]
+    for kernel, changes in learn_rates(KERNEL, ROWS, np.full((N, 1), 3.0), 1.0):
+        assert kernel is KERNEL
+        assert not changes.any()
     constant = ROWS.copy()
     constant[:, D + 2] = 0.1
     learned = next(learn_rates(KERNEL, constant, TARGETS, 1.0)).kernel
@@ -189,18 +191,28 @@ def test_rates_alone_are_learned_gates(monkeypatch):
 def test_where_nothing_was_fitted_rates_begin_at_a_smaller_penalty():
     usual, far = (next(learn_rates(KERNEL, ROWS, TARGETS, radius)) for radius in (1.0, 1e6))
     assert far.kernel.rates[:2].min() > 3 * far.kernel.rates[2:].max()
-    assert far.factor < 1e-3 * usual.factor
+    assert far.changes[-1] < usual.changes[-1] + np.log(1e-3)
 
 
 def test_a_beta_that_is_given_stays():
-    problem = Problem(ROWS, TARGETS)
-    selection = MetricSelection("none", 0, (1.0,), (), np.arange(0), TARGETS[:0], rates=1)
+    problem, changes = Problem(ROWS, TARGETS), next(learn_rates(KERNEL, ROWS, TARGETS, N * 1e-2)).changes
+    selection = MetricSelection("none", 0, (1.0,), (), np.arange(0), TARGETS[:0], rates=1, rate_changes=changes)
     own, given = (
         learned_gates(KERNEL, ROWS, problem, 1e-2, Choices(beta, 3), np.arange(N), selection) for beta in (None, 1e-2)
     )
-    factor = next(learn_rates(KERNEL, ROWS, TARGETS, N * 1e-2)).factor
-    assert own.beta == pytest.approx(factor * given.beta)
+    assert own.beta == pytest.approx(np.exp(changes[-1]) * given.beta)
     assert given.beta == pytest.approx(1e-2 * given.spread / spread(KERNEL(ROWS)))
+    np.testing.assert_allclose(own.kernel.rates, np.exp(changes[:D]))
+    assert own.kernel.steps == pytest.approx(KERNEL.steps * np.exp(changes[D]))
+
+
+def test_rates_are_the_geometric_mean_of_those_of_the_folds():
+    compared = compare_metrics(KERNEL, Problem(ROWS, TARGETS[:, :1]), 1e-2, 1, (), None)
+    assert compared.rates > 0
+    kernels, changes = compared.best.kernels, compared.rate_changes
+    np.testing.assert_allclose(np.exp(changes[:D]), np.prod([k.rates for k in kernels], axis=0) ** (1 / len(kernels)))
+    factors = [spread(KERNEL(compared.folds.X[kept])) for kept in compared.folds.kept] / np.array(compared.best.spreads)
+    assert np.exp(changes[-1]) == pytest.approx(np.prod(factors) ** (1 / len(factors)))
 
 
 def test_rates_that_are_refused_leave_the_penalty_as_it_was():
