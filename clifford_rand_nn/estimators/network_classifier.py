@@ -30,12 +30,12 @@ from clifford_rand_nn.kernel_network.calibration import Calibration
 from clifford_rand_nn.kernel_network.candidates import Compared
 from clifford_rand_nn.kernel_network.leave_one_out import predictive_variances
 from clifford_rand_nn.kernel_network.newton_path import CURVATURE, seconds
-from clifford_rand_nn.kernel_network.training import COMPARED, DECOMPOSED, left_out_fit
+from clifford_rand_nn.kernel_network.training import DECOMPOSED, left_out_fit
 from clifford_rand_nn.problems.loss_registry import encode_labels, encode_marks, wrong_class, wrong_label
 from clifford_rand_nn.scores import AccuracyMixin
 
 _FITS = (6, 6), (18, 5)  # of the logistic loss, and those of them that leave rows out; on learned gates
-_AFFORDED = 1.5  # seconds for trying it
+_AFFORDED = 3.0  # seconds for trying it: as long as a fit to 3000 rows by squares takes
 _MEASURED = 1.5  # times those seconds, on 200 to 1000 rows of two and three classes
 
 
@@ -70,8 +70,8 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
                 are log-odds, leave-one-out is that of a Newton step (`NewtonPath`, its error there), gates are those
                 that squares choose, and at most 3000 rows in memory differ; with `Shards` there may be any number, and
                 Newton's method goes over them some ten to thirty times. "auto" is squared, but logistic if for rows
-                left out its calibrated probabilities are better and no more labels are wrong; it is tried with up to
-                1000 rows in memory, if that is expected to take 1.5 seconds or less.
+                left out its calibrated probabilities are better and no more labels are wrong; it is tried in memory if
+                that is expected to take 3 seconds or less, as with 2000 rows of two classes.
             class_weight : None, "balanced" or dict of numbers
                 As in scikit-learn: weights of the rows of a class.
             """,
@@ -141,7 +141,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
             self.calibration_ = calibration_of(left, labeled, len(self.classes_))
             self.loss_scores_["squared"] = self.calibration_.log_loss
         n = len(labeled.first)
-        quick = n <= COMPARED and seconds(n, len(self.classes_), *_FITS[self.metric_ is not None]) <= _AFFORDED
+        quick = seconds(n, len(self.classes_), *_FITS[self.metric_ is not None]) <= _AFFORDED
         if left.compared is not None and (self.loss == "logistic" or (self.loss == "auto" and quick)):
             left = self._train_logistic(data, left, left.compared, labeled, began)
         self._count_rounding(replace(data, targets=encode_labels(index, len(self.classes_), self.loss_)[0]))
@@ -179,7 +179,7 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
             return super()._costs_of(n, d, outputs, n_values)
         parts = super()._costs_of(n, d, n_values if n_values > 2 else 1, n_values)
         logistic = seconds(n, n_values, *_FITS[bool(self._metric_iterations)])
-        tried = self.loss == "auto" and n <= COMPARED and logistic <= _AFFORDED
+        tried = self.loss == "auto" and logistic <= _AFFORDED
         if self.loss == "logistic" or (tried and not self._finite):
             parts["logistic loss"] = Estimate(_MEASURED * slowdown() * logistic, 8.0 * n * n * (n_values + 4))
         return parts
