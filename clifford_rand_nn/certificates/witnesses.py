@@ -24,11 +24,12 @@ from clifford_rand_nn.kernel_network.standardization import RowSpan
 from clifford_rand_nn.pricing.cone_best import Cones
 from clifford_rand_nn.pricing.simplices import SimplexPricer, SimplicialCones
 from clifford_rand_nn.proof_checker.check import Problem, dot, read_problem
-from clifford_rand_nn.proof_checker.cones import Cone, axes_of, is_copositive, name
+from clifford_rand_nn.proof_checker.cones import Cone, axes_of, between, is_copositive, name
 
 _MARGIN = 1e-9  # relative: patterns and projections nearer to the radius are bounded as well as possible
 _TOL_BITS = 36  # cells are halved until they are within 2^-36 of the squared radius, and the dual point is shrunk by it
 _MAX_CELLS = 4000  # of a pattern
+_MAX_CORNER = 2**40  # of a cell, whose corners are one direction to 1e-12
 _MAX_OUTPUTS = 4  # that are independent: their signs make 16 cells; the pricing of more only relaxes
 _TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # HiGHS takes no less
 _MOST_SEARCHES = 12  # for dual points that are shrunk by 2^-27 at most
@@ -125,13 +126,15 @@ class _Search:
         self.count += 1
         if len(corners) == 1 or all(map(is_copositive, self.cone.forms(corners))):
             return []
-        if self.count > _MAX_CELLS:
+        if self.count > _MAX_CELLS or max(abs(x) for a in corners for x in a) > _MAX_CORNER:
             raise ArithmeticError(f"{_MAX_CELLS:,} cells of directions do not bound the outputs of a pattern")
-        unit = [direction / np.linalg.norm(direction) for direction in np.array(corners, dtype=float)]
+        lengths = np.linalg.norm(np.array(corners, dtype=float), axis=1)
+        unit = np.array(corners, dtype=float) / lengths[:, None]
         first, second = min(combinations(range(len(corners)), 2), key=lambda jk: float(unit[jk[0]] @ unit[jk[1]]))
-        middle = tuple(x + y for x, y in zip(corners[first], corners[second], strict=True))
+        shift = round(np.log2(lengths[second] / lengths[first]))  # sums of corners of other lengths hardly halve
+        middle = between(corners[first], corners[second], shift)
         halves = ([middle if k == corner else a for k, a in enumerate(corners)] for corner in (second, first))
-        return [str(first), str(second), *map(self._halved, halves)]
+        return [str(first), str(second), str(shift), *map(self._halved, halves)]
 
     def _admit(self, a: Corner) -> None:
         """Raise the limit for a corner whose multipliers are inexact, as no halving makes up for it."""

@@ -9,9 +9,10 @@ where a free bias needs (sum_i D_i theta_i) a + sum_i lambda_i s_i = 0. So |rho|
 unit ball. Multipliers are stated for some directions; others have none.
 
 The length of z is the largest a^T z over unit vectors a. All a are in the cones of signed axes, and a cell with corners
-a_k is split at the sum of two of them. At a = sum_k mu_k a_k, mu >= 0, the multipliers mu_k lambda_k give the bound
-rho = sum_k mu_k rho_k. It is at most r |a| if the form r^2 |sum_k mu_k a_k|^2 - |sum_k mu_k rho_k|^2 is copositive; for
-the norm l1, whose dual norm is the largest entry, the form of each entry. One output has two cells, a = 1 and a = -1.
+a_k is split at the sum of two of them, one of which may be shifted, times a power of two. At a = sum_k mu_k a_k, with
+mu >= 0, the multipliers mu_k lambda_k give the bound rho = sum_k mu_k rho_k. It is at most r |a| if the form
+r^2 |sum_k mu_k a_k|^2 - |sum_k mu_k rho_k|^2 is copositive; for the norm l1, whose dual norm is the largest entry, the
+form of each entry. One output has two cells, a = 1 and a = -1.
 """
 
 import math
@@ -25,6 +26,7 @@ from .gated import read_patterns
 
 THEOREM = "weak duality of the convex program of ReLU networks (Pilanci and Ergen, ICML 2020), with cones' multipliers"
 
+MOST_SHIFT = 64  # of a corner, which lengthens the integers of its cell
 Form = list[list[int]]
 
 
@@ -91,14 +93,21 @@ class Cone:
         return [[[self.limit * dot(a, b) - dot(r, s) for b, s in part] for a, r in part] for part in pairs]
 
     def verify(self, corners: list[tuple[int, ...]], split: list[Any]) -> None:
-        """Verify a cell, which may be split at two of its corners: [first, second, cell, cell]."""
+        """Verify a cell, or its halves at two of its corners: [first, second, shift, cell, cell]; no shift is 0."""
         if not split:
             require(all(map(is_copositive, self.forms(corners))), "a neuron exceeds the dual norm")
             return
-        first, second = map(integer, split[:2])
-        middle = tuple(x + y for x, y in zip(corners[first], corners[second], strict=True))
-        for corner, cell in zip((second, first), split[2:], strict=True):
+        first, second, *shifts = map(integer, split[:-2])
+        middle = between(corners[first], corners[second], *shifts)
+        for corner, cell in zip((second, first), split[-2:], strict=True):
             self.verify([middle if k == corner else a for k, a in enumerate(corners)], cell)
+
+
+def between(a: Sequence[int], b: Sequence[int], shift: int = 0) -> tuple[int, ...]:
+    """Return 2^shift a + b, or a + 2^-shift b."""
+    require(abs(shift) <= MOST_SHIFT, "a corner is shifted too far")
+    s, t = max(shift, 0), max(-shift, 0)
+    return tuple((x << s) + (y << t) for x, y in zip(a, b, strict=True))
 
 
 def is_copositive(form: Form) -> bool:

@@ -140,6 +140,34 @@ def test_a_dual_point_off_by_rounding_is_shrunk_with_its_multipliers(outputs, rn
     assert np.abs(theta).sum() < np.abs(outside.dual_point).sum() * (1 - 5e-12)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_cells_whose_longest_outputs_are_nearly_at_a_corner():
+    """Sums of a short corner and long ones approached it in ever smaller steps, until one of recursion."""
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(-2, 3, size=(5, 3)).astype(float), 1 + 1e-4 * rng.normal(size=(5, 2))
+    proof = confirmed(regressor("group_l1", bias=False, fit_intercept=False, beta=1e-10), X, y, rel=1e-9)[1]
+    assert max(len(witness["multipliers"]) for witness in proof["family"]["witnesses"]) < 200
+
+
+def test_splits_of_cells_from_before_there_were_shifts_are_valid(rng):
+    X, y = data(rng, outputs=2)
+    proof = confirmed(regressor(), X, y)[1]
+    shifts = []
+
+    def unshifted(split):
+        if not split:
+            return split
+        first, second, shift, *halves = split
+        shifts.append(shift)
+        return [first, second, *([] if shift == "0" else [shift]), *map(unshifted, halves)]
+
+    for witness in proof["family"]["witnesses"]:
+        witness["cells"] = {signs: unshifted(split) for signs, split in witness["cells"].items()}
+    assert is_valid(proof)
+    assert "0" in shifts
+    assert set(shifts) > {"0"}
+
+
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_forms_are_decided_as_by_all_small_vectors(size, rng):
     """A form of small integers that takes a negative value at small integers is never called semidefinite."""
