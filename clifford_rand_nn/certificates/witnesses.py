@@ -84,7 +84,9 @@ class ConeWitness:
         data, sign = self.cones.data, np.where(self.cones.on[k], 1.0, -1.0)
         residual, active = self.cones.project(np.array([k]), goal[None], np.array([c]))
         if self.p == 1 and np.abs(residual).max() > enough:
-            return _least_entry(sign[:, None] * data, goal, sign if self.free else None, c)
+            weights = _least_entry(sign[:, None] * data, goal, sign if self.free else None, c)
+            if weights is not None:
+                return np.arange(len(data)), weights
         rows, first = active[0][active[0] >= 0].astype(np.intp), int(self.free)
         # the first active row of a free bias takes what the others leave of the equation
         base = data[rows[0]] if self.free else np.zeros_like(goal)
@@ -166,20 +168,22 @@ class _Search:
         }
 
 
-def _least_entry(S: Array, goal: Array, sign: Array | None, c: float) -> Weights:
-    """Return rows and multipliers with the least largest entry of goal + Sᵀλ, S (n, D), with sign·λ = -c if given.
+def _least_entry(S: Array, goal: Array, sign: Array | None, c: float) -> Array | None:
+    """Return the multipliers of the least largest entry of goal + Sᵀλ, S (n, D), with sign·λ = -c if given.
 
-    A second program improves the multipliers by the tolerance times what they leave, which far from 0 is little.
+    None if HiGHS gives up. A second program improves the multipliers by the tolerance times what they leave, which far
+    from 0 is little.
     """
     (n, D), weights = S.shape, np.zeros(len(S))
-    unit = float(np.abs(S).max()) or 1.0
+    largest = np.abs(S).max() if sign is not None else np.abs(S).max(axis=1)  # without an equation each row by itself
+    unit = np.where(largest > 0, largest, 1.0)
     A = np.concatenate([np.column_stack([side * S.T / unit, -np.ones(D)]) for side in (1, -1)])
     for _ in range(2):
         rest, missing = goal + S.T @ weights, 0.0 if sign is None else -c - float(sign @ weights)
-        scale = max(float(np.abs(rest).max()), abs(missing) * unit)
+        scale = max(float(np.abs(rest).max()), abs(missing) * float(unit.max()))
         if not scale:
             break
-        equation = {} if sign is None else {"A_eq": np.append(sign, 0.0)[None], "b_eq": [missing * unit / scale]}
+        equation = {} if sign is None else {"A_eq": np.append(sign, 0.0)[None], "b_eq": [missing * float(unit) / scale]}
         limits, ends = np.concatenate([-rest, rest]) / scale, [*(-weights * unit / scale).tolist(), 0.0]
         solution = linprog(
             np.append(np.zeros(n), 1.0),
@@ -190,12 +194,10 @@ def _least_entry(S: Array, goal: Array, sign: Array | None, c: float) -> Weights
             method="highs-ds",
             options=_TOLERANCES,
         )
-        if solution.x is None and weights.any():  # numbers too far apart to improve them
-            break
-        if solution.x is None:
-            raise RuntimeError(f"HiGHS did not solve the linear program of a pattern: {solution.message}")
+        if solution.x is None:  # numbers too far apart: what there is stays
+            return weights if weights.any() else None
         weights = np.maximum(weights + solution.x[:n] * scale / unit, 0)
-    return np.arange(n), weights
+    return weights
 
 
 class SimplexWitness:

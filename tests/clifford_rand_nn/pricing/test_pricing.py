@@ -1,6 +1,7 @@
 """Pricing three ways: turning lines, cones of patterns, columns of dictionaries; and all against a direct search."""
 
 from itertools import product
+from types import SimpleNamespace
 
 import cvxpy as cp
 import numpy as np
@@ -12,6 +13,7 @@ from clifford_rand_nn.gates.dictionary import cross_product_dictionary
 from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing import cone_best, sweep
 from clifford_rand_nn.pricing.base import BlockPricer
+from clifford_rand_nn.pricing.cone_best import best_vertex
 from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.sweep import SweepPricer, running_sum
 from support.pairwise import pairwise
@@ -210,6 +212,30 @@ def test_unfinished_projections_bound_the_supremum(monkeypatch):
     for steps in (1, 3, 6):
         monkeypatch.setattr(cone_best, "_STEPS", (steps + 0.5) / 36)
         assert ConePricer(X, patterns).price(theta, 1).size >= size * (1 - 1e-12)
+
+
+def test_the_lengths_of_rows_do_not_change_linear_programs_without_offsets():
+    """Beside a row of 1e6 others were below the tolerance of HiGHS, or it gave up: bounds were off by 1e-4."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        X, g = rng.normal(size=(12, 2)), rng.normal(size=2)
+        on = X @ rng.normal(size=2) > 0
+        (value, direction, _, bound), far = (
+            best_vertex(lengths[:, None] * X, on, g, 0.0, False) or (0.0, np.zeros(2), [], 0.0)
+            for lengths in (np.ones(12), np.where(np.arange(12) == 11, 2.0**22, 1.0))
+        )
+        assert far[0] == pytest.approx(value, rel=1e-12)
+        assert far[3] == pytest.approx(bound, rel=1e-12)
+        assert far[1] == pytest.approx(direction, abs=1e-12)
+
+
+def test_where_a_linear_program_has_no_solution_the_projection_bounds(monkeypatch):
+    rng = np.random.default_rng(1)
+    X, theta = rng.normal(size=(9, 3)), rng.normal(size=9)
+    pricer = ConePricer(X, X @ rng.normal(size=(3, 5)) > 0, p=1, bias=False)
+    size = pricer.price(theta, 1).size
+    monkeypatch.setattr(cone_best, "linprog", lambda *args, **options: SimpleNamespace(x=None))
+    assert size * (1 - 1e-12) <= pricer.price(theta, 1).size <= 3 * size
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
