@@ -132,17 +132,20 @@ class SimplexPricer(Pricer):
     def witness(self, theta: ArrayLike, radius: float, max_splits: int) -> Trees | None:
         r"""Return splits and leaves of trees of cones which prove that no neuron has a value above ``radius``, or None.
 
+        Where that is within the rounding of sums, it is left to a check that is exact.
+
         The roots, nodes 0, 1, …, are orthants with rays :math:`\pm e_k`, signs in the order of ``product((1, -1),
         repeat=d)``; for one output first all with its sign +, then with -. A row (node, i, j, s, t, child) of the
         splits: the ray :math:`2^sa_i+2^ta_j` replaces :math:`a_i` in the node ``child``, :math:`a_j` in ``child + 1``.
         """
         point = check_price(theta, 0, len(self.X), "SimplexPricer.witness")
         search = _Search(self.X, point, self.p, check_positive(radius, "radius", "SimplexPricer.witness"), tree=True)
-        if search.run(0.0, max_splits, None) > radius:
+        if search.run(0.0, max_splits, None) > radius + np.ldexp(search.rounding, search.exponent):
             return None
         leaves = SimplicialCones.joined(search.closed)
+        shares = np.minimum(1.0, search.enough / np.maximum(leaves.bounds, _TINY))  # a check that is exact decides
         splits = np.concatenate([np.zeros((0, 6), dtype=np.intp), *search.splits])
-        return splits, leaves._replace(vectors=np.ldexp(leaves.vectors, search.exponent))
+        return splits, leaves._replace(vectors=np.ldexp(shares[:, None] * leaves.vectors, search.exponent))
 
     def __repr__(self) -> str:
         return f"SimplexPricer({self.scope}, p={self.p}, tol={self.tol:.1e})"

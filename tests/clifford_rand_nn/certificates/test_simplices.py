@@ -143,3 +143,14 @@ def test_what_floating_point_bounds_is_bounded_exactly(kind, p):
         simplices.family(stated, family)
         with pytest.raises(InvalidProofError):
             simplices.family(stated._replace(beta=Fraction(radius) * 9 / 10), family)
+
+
+def test_leaves_within_the_rounding_of_their_sums_are_left_to_the_exact_check():
+    """Correlations cancel to 1e-7 of their terms; what a bound added for rounding put it above the radius."""
+    rng = np.random.default_rng(3)
+    X, theta = np.column_stack([np.full(8, 1e3), 1e-2 * rng.standard_normal(8)]), rng.standard_normal((8, 1))
+    theta -= theta.mean()
+    pricer, radius = SimplexPricer(X), 0.0749913743595
+    family = stated_trees(*pricer.witness(theta, (1 - 1e-15) * radius, 30_000))
+    options = "squared", Fraction(1), "l2", "none", Fraction(1), False, Fraction(radius)
+    simplices.family(Problem(*options, integers(X), integers(0 * theta), [Fraction(1)], integers(theta)), family)
