@@ -28,7 +28,6 @@ SHAPES = ("full", "shrunk", "diagonal")
 _OFF_DIAGONAL = {"full": 1.0, "shrunk": 0.5, "diagonal": 0.0}  # what is left of entries off the diagonal of M
 _GRADIENTS = 1000  # rows whose gradients are averaged, at most: more change no score of 58 tables by .001
 _PIVOT = 1e-10  # of the trace of M, where its factorization ends: M may have less than full rank
-_ROWS = 1000  # that rates are learned from, at most
 _BLOCK_ROWS = 500  # of a block, out of which rows are left, at most: a step takes time as the cube of them
 WIDTHS = 1.0, 3.0  # of the prior of logarithms of rates, one round after the other
 _STEPS = 5  # of L-BFGS in a round: on UCI tables ten more lower the error by 1 to 3 % of what the first gain
@@ -209,9 +208,9 @@ def learn_rates(
     :math:`e^\sigma`. λ, too, is chosen, for these rows. The first kernel is that of σ = 1; the second goes on from
     there with σ = 3, where a few columns can have nearly all of the rates.
 
-    ``kernel``: with ``decay`` > 0. ``rows`` (n, 2d): as it takes them; of more than 1000 so many are taken, spread as
-    by chance, in blocks of at most 500 out of which rows are left. ``targets`` (n, C). ``radius``: λ to begin with, or
-    three spreads of the kernel if that is less. Where targets are constant or fitted without error, the kernel stays.
+    ``kernel``: with ``decay`` > 0. ``rows`` (n, 2d): as it takes them; if there are more than 500, each is left out of
+    a block of at most 500. ``targets`` (n, C). ``radius``: λ to begin with, or three spreads of the kernel if that is
+    less. Where targets are constant or fitted without error, the kernel stays.
 
     References: Allen, "The relationship between variable selection and data augmentation and a method for
     prediction", Technometrics 16 (1974), for the error; MacKay, "Bayesian non-linear modelling for the prediction
@@ -227,16 +226,14 @@ def learn_rates(
     >>> bool(rates[:2].min() > 3 * rates[2])
     True
     """
-    some = np.sort(spread_rows(len(rows), min(len(rows), _ROWS)))
-    X, y = rows[some], varying(targets[some])
-    w = np.ones(len(some)) if weights is None else weights[some] / weights[some].mean()
-    d, n = X.shape[1] // 2, len(some)
+    y, d, n = varying(targets), rows.shape[1] // 2, len(rows)
+    w = np.ones(n) if weights is None else weights / weights.mean()
     first = kernel.level_rates(d)
-    used = np.flatnonzero((np.ptp(X[:, d:], axis=0) > 0) & (first > 0))
-    before = spread(kernel(X))
+    used = np.flatnonzero((np.ptp(rows[:, d:], axis=0) > 0) & (first > 0))
+    before = spread(kernel(rows))
     began = min(radius, _NOISE * before)
     n_blocks = -(-n // _BLOCK_ROWS)
-    blocks = [_Block.of(kernel, X[k::n_blocks], y[k::n_blocks], used, began) for k in range(n_blocks)]
+    blocks = [_Block.of(kernel, rows[k::n_blocks], y[k::n_blocks], used, began) for k in range(n_blocks)]
 
     @lru_cache(maxsize=1)  # a round begins where the last one ended
     def sums(moved: bytes) -> Array:
@@ -264,7 +261,7 @@ def learn_rates(
         changes = np.zeros(d + 2)
         changes[np.append(used, [d, d + 1])] = moved
         learned = change_rates(kernel, changes)
-        changes[-1] += math.log(began / radius * before / spread(learned(X)))
+        changes[-1] += math.log(began / radius * before / spread(learned(rows)))
         yield LearnedRates(learned, changes)
 
 
