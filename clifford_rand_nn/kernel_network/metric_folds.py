@@ -86,7 +86,7 @@ class Judged(NamedTuple):
     predictions: Array
     errors: Array
     factor: float
-    spreads: list[float]  # of the kernels that λ is meant for: it is in proportion to the spread
+    spreads: list[float]  # of kernels for which λ is ``radius``; for others λ is in proportion to the spread
 
 
 class Folds:
@@ -120,9 +120,9 @@ class Folds:
         return [list(kernels) for kernels in zip(*by_fold, strict=True)]
 
     def with_learned_rates(self, before: Judged) -> Iterator[tuple[list[GateKernel], list[float], Array]]:
-        """Yield kernels with rates that each fold learns from its rows, spreads for their λ, and the mean changes.
+        """Yield of each round the kernels of folds, with rates that each learns from its rows, spreads and changes.
 
-        Spreads are those of `Judged`, changes those of `LearnedRates`.
+        ``spreads``: as of `Judged`. ``changes`` (d + 2,): as of `LearnedRates`, means over folds.
         """
 
         def learn(fold: int) -> Iterator[LearnedRates]:
@@ -140,7 +140,7 @@ class Folds:
     def judge(self, kernels: list[GateKernel], factor: float, spreads: list[float] | None = None) -> Judged:
         """Fit each fold's kernel with factors of beta from one on, and take one of the least error over all folds.
 
-        ``spreads``: `Judged.spreads`; None if λ is meant for these kernels.
+        ``spreads``: as of `Judged`; None for those of these kernels.
         """
         folds = range(len(self.held))
         prepared = of_each(lambda fold: self._prepared(fold, kernels[fold], single=True), folds)

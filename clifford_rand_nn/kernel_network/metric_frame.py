@@ -180,14 +180,14 @@ def _root(M: Array) -> Array:
 
 
 class LearnedRates(NamedTuple):
-    """A kernel with learned rates, and the logarithms (d + 2,) of what rates, s, and λ in its spreads are times."""
+    """A kernel with learned rates, and the logarithms (d + 2,) of the factors of rates, of s, and of λ per spread."""
 
     kernel: GateKernel
     changes: Array
 
 
 def change_rates(kernel: GateKernel, changes: Array) -> GateKernel:
-    """Return a kernel of boxes whose rates and weight are times the exponentials of changes (d + 2,)."""
+    """Multiply the rates and the weight of a kernel of boxes by exp(changes), (d + 2,), of `LearnedRates`."""
     rates = kernel.level_rates(len(changes) - 2) / kernel.decay * np.exp(changes[:-2])
     return replace(kernel, rates=rates, steps=kernel.steps * math.exp(changes[-2]))
 
@@ -206,7 +206,8 @@ def learn_rates(
 
     which is a Gaussian likelihood with a prior by which rates and weight are what they were to within a factor of
     :math:`e^\sigma`. λ, too, is chosen, for these rows. The first kernel is that of σ = 1; the second goes on from
-    there with σ = 3, where a few columns can have nearly all of the rates.
+    there with σ = 3, where a few columns can have nearly all of the rates. No rate changes by more than a factor of
+    1000 in all, s and λ by no more than 50.
 
     ``kernel``: with ``decay`` > 0. ``rows`` (n, 2d): as it takes them; if there are more than 500, each is left out of
     a block of at most 500. ``targets`` (n, C). ``radius``: λ to begin with, or three spreads of the kernel if that is
@@ -273,11 +274,11 @@ class _Block(NamedTuple):
     columns: Any  # (d, n), levels that vary
 
     @classmethod
-    def of(cls, kernel: GateKernel, X: Array, y: Array, used: NDArray[np.intp], least: float) -> "_Block":
-        """Return it in single precision where no λ is smaller than the ``least`` one allows."""
+    def of(cls, kernel: GateKernel, X: Array, y: Array, used: NDArray[np.intp], smoothing: float) -> "_Block":
+        """Return a block, in single precision if ``smoothing``, the λ to begin with, is large enough for that."""
         d = X.shape[1] // 2
         K: Any = replace(kernel, steps=0.0, decay=0.0, rates=None)(X[:, :d])
-        dtype = np.float32 if least > _SINGLE * (float(np.trace(K)) + len(X) * kernel.steps) else np.float64
+        dtype = np.float32 if smoothing > _SINGLE * (float(np.trace(K)) + len(X) * kernel.steps) else np.float64
         return cls(K.astype(dtype), y.astype(dtype), np.ascontiguousarray(X[:, d:][:, used].T, dtype=dtype))
 
     def error(self, rates: Array, steps: float, smoothing: float, w: Array) -> Array:

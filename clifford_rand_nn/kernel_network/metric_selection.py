@@ -30,7 +30,7 @@ class Trial(NamedTuple):
     n_iter: int
     mean_loss: float  # mean over held-out rows of the squared distance to their targets, with weights
     error_rate: float  # share of held-out rows that are decided wrongly, with weights; 0 without ``mistakes``
-    gain: float  # by how much the loss is less than that of one iteration less (of none, for the first)
+    gain: float  # by how much the loss is less than with one iteration less; of "rates", than without them
     gain_std_error: float  # rows of a group taken together
     beta_factor: float  # the best of a few
 
@@ -60,8 +60,8 @@ class MetricSelection:
     predictions: Array
     folds: tuple[Fold, ...] = ()
     left: Array | None = None
-    rates: int = 0  # rounds of `learn_rates` that follow, 0 to 2
-    rate_changes: Array | None = None  # what they change in the mean over folds, as of `LearnedRates`
+    rates: int = 0  # rounds of `learn_rates` after the iterations, 0 to 2
+    rate_changes: Array | None = None  # `LearnedRates.changes` after these rounds, mean over folds; not saved
 
     @property
     def is_learned(self) -> bool:
@@ -84,8 +84,9 @@ def select_metric(
     one, until 330 rows have been held out; the first fit is judged on up to 1000 rows beyond these, too. A first
     iteration is taken if the mean gain of squared error is more than its standard error, one more as long as that gains
     more than two, and neither if it makes more ``mistakes``; of several shapes the one with fewest mistakes, then with
-    the largest gain. Each iteration gets the best of five factors of beta, by the same rows. Of gates in boxes
-    one or both rounds of `learn_rates` follow, which are taken as a first iteration is.
+    the largest gain. Each iteration gets the best of five factors of beta, by the same rows. Of gates in boxes the
+    first round of `learn_rates` follows, and the second if the first gains anything; a round has to pass as a first
+    iteration has, and the better of two is taken, again by mistakes and then by the gain.
 
     Neither order nor copies nor a seed change the parts: rows are sorted by targets and then by a fixed combination of
     their columns, and neighbors go to different parts, duplicate rows to the same, groups as a whole.
