@@ -118,10 +118,13 @@ def unpack(arrays: Arrays, meta: dict[str, Any]) -> Network:
     state["metric_selection_"] = None
     if "metric_selection" in meta:
         values = meta["metric_selection"]
-        values["rates"] = int(values.get("rates", False))  # of the first files whether there was a round
+        if isinstance(values.get("rates"), bool):  # older files say whether there was a round
+            values["rates"] = int(values["rates"])
         selection = state["metric_selection_"] = record_of(MetricSelection, values, arrays=arrays, prefix="rounds_")
         fits = selection.predictions.shape == (len(selection.rows), outputs)
         agree(fits and _within(selection.rows, n_rows), "held-out rows")
+        rounds = sum(trial.shape == "rates" for trial in selection.trials)
+        agree(selection.rates <= rounds, f"{selection.rates} rounds of rates, of {rounds} that were tried")
     if classes is not None:
         if "labels" in meta:
             agree(model.loss != "logistic" and loss == "squared", "multilabel targets need the squared loss")
