@@ -230,38 +230,35 @@ def learn_rates(
     y, d, n = varying(targets), rows.shape[1] // 2, len(rows)
     w = np.ones(n) if weights is None else weights / weights.mean()
     first = kernel.level_rates(d)
-    used = np.flatnonzero((np.ptp(rows[:, d:], axis=0) > 0) & (first > 0))
     before = spread(kernel(rows))
     began = min(radius, _NOISE * before)
     n_blocks = -(-n // _BLOCK_ROWS)
-    blocks = [_Block.of(kernel, rows[k::n_blocks], y[k::n_blocks], used, began) for k in range(n_blocks)]
+    blocks = [_Block.of(kernel, rows[k::n_blocks], y[k::n_blocks], began) for k in range(n_blocks)]
 
     @lru_cache(maxsize=1)  # a round begins where the last one ended
     def sums(moved: bytes) -> Array:
         """Return the sum of squares and half of its gradient, infinite where a matrix is singular."""
         changes = np.exp(np.frombuffer(moved))
-        at = first[used] * changes[:-2], kernel.steps * changes[-2], began * changes[-1]
+        at = first * changes[:-2], kernel.steps * changes[-2], began * changes[-1]
         return np.asarray(np.sum([block.error(*at, w[k::n_blocks]) for k, block in enumerate(blocks)], axis=0))
 
     def objective(moved: Array, width: float) -> tuple[float, Array]:
         """Return the value and the gradient by the logarithms of rates, s and λ over where they began."""
         total, *slopes = sums(moved.tobytes())
         if not 0 < total < np.inf:
-            return total or -np.inf, np.zeros_like(moved)
+            return np.inf, np.zeros_like(moved)
         scaled, gradient = moved[:-1] / width, 0.25 * n / total * np.array(slopes)
         gradient[:-1] += scaled / width
         return 0.5 * n * math.log(total) + 0.5 * float(scaled @ scaled), gradient
 
-    moved = np.zeros(len(used) + 2)
+    moved = np.zeros(d + 2)
     if not y.any() or not np.isfinite(objective(moved, 1.0)[0]):
         yield from [LearnedRates(kernel, np.zeros(d + 2))] * len(WIDTHS)
         return
-    bounds, options = [(-_FURTHEST, _FURTHEST)] * len(used) + [(-_WITHIN, _WITHIN)] * 2, {"maxiter": _STEPS}
+    bounds, options = [(-_FURTHEST, _FURTHEST)] * d + [(-_WITHIN, _WITHIN)] * 2, {"maxiter": _STEPS}
     for width in WIDTHS:
         moved = minimize(objective, moved, (width,), jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
-        changes = np.zeros(d + 2)
-        changes[np.append(used, [d, d + 1])] = moved
-        learned = change_rates(kernel, changes)
+        learned, changes = change_rates(kernel, moved), moved.copy()
         changes[-1] += math.log(began / radius * before / spread(learned(rows)))
         yield LearnedRates(learned, changes)
 
@@ -271,15 +268,15 @@ class _Block(NamedTuple):
 
     smooth: Any  # (n, n), the kernel without boxes
     y: Any  # (n, C)
-    columns: Any  # (d, n), levels that vary
+    columns: Any  # (d, n), levels
 
     @classmethod
-    def of(cls, kernel: GateKernel, X: Array, y: Array, used: NDArray[np.intp], smoothing: float) -> "_Block":
+    def of(cls, kernel: GateKernel, X: Array, y: Array, smoothing: float) -> "_Block":
         """Return a block, in single precision if ``smoothing``, the λ to begin with, is large enough for that."""
         d = X.shape[1] // 2
         K: Any = replace(kernel, steps=0.0, decay=0.0, rates=None)(X[:, :d])
         dtype = np.float32 if smoothing > _SINGLE * (float(np.trace(K)) + len(X) * kernel.steps) else np.float64
-        return cls(K.astype(dtype), y.astype(dtype), np.ascontiguousarray(X[:, d:][:, used].T, dtype=dtype))
+        return cls(K.astype(dtype), y.astype(dtype), np.ascontiguousarray(X[:, d:].T, dtype=dtype))
 
     def error(self, rates: Array, steps: float, smoothing: float, w: Array) -> Array:
         """Return Σ ω‖e‖² and half of its gradient by logarithms of rates, s and λ; infinite where A is singular."""

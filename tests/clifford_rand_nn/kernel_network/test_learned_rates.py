@@ -6,10 +6,11 @@ import pytest
 from clifford_rand.errors import ArgumentError
 from clifford_rand_nn import ConvexNetworkClassifier, ConvexNetworkRegressor, load_model, save_model
 from clifford_rand_nn.displays.selection import choices
-from clifford_rand_nn.kernel_network import metric_frame, training
+from clifford_rand_nn.kernel_network import metric_folds, metric_frame, training
 from clifford_rand_nn.kernel_network.candidates import Problem
 from clifford_rand_nn.kernel_network.cholesky import KernelRidge, spread
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel
+from clifford_rand_nn.kernel_network.metric_folds import Folds
 from clifford_rand_nn.kernel_network.metric_frame import learn_rates
 from clifford_rand_nn.kernel_network.metric_selection import MetricSelection, compare_metrics
 from clifford_rand_nn.kernel_network.training import Choices, learned_gates
@@ -109,10 +110,22 @@ def test_the_second_round_gives_few_of_many_columns_more_of_the_rates(seed):
     assert first < 0.72 < second
 
 
-def test_what_has_nothing_to_learn_from_stays_as_it_is():
-    for kernel, changes in learn_rates(KERNEL, ROWS, np.full((N, 1), 3.0), 1.0):
-        assert kernel is KERNEL
-        assert not changes.any()
+@pytest.mark.parametrize(
+    ("rows", "targets", "radius"),
+    [
+        (ROWS, np.full((N, 1), 3.0), 1.0),
+        (ROWS[:1], TARGETS[:1], 1.0),
+        (ROWS, 1e-200 * TARGETS, 1.0),  # their squares are 0
+        (np.vstack([ROWS, ROWS]), np.vstack([TARGETS, -TARGETS]), 1e-300),  # the matrix is singular
+    ],
+)
+def test_what_has_nothing_to_learn_from_stays_as_it_is(rows, targets, radius):
+    first, second = learn_rates(KERNEL, rows, targets, radius)
+    assert first.kernel is second.kernel is KERNEL
+    assert not np.any([first.changes, second.changes])
+
+
+def test_a_constant_column_keeps_its_rate():
     constant = ROWS.copy()
     constant[:, D + 2] = 0.1
     learned = next(learn_rates(KERNEL, constant, TARGETS, 1.0)).kernel
@@ -149,7 +162,8 @@ def test_a_network_with_rates_is_saved_exported_and_proved(tmp_path, classifier)
     save_model(classifier, tmp_path / "model.npz")
     loaded, new = load_model(tmp_path / "model.npz"), _rules(50, 2)[0]
     np.testing.assert_array_equal(loaded.predict_proba(new), classifier.predict_proba(new))
-    assert loaded.metric_selection_.rates
+    assert loaded.metric_selection_.rates == classifier.metric_selection_.rates
+    assert loaded.metric_selection_.rate_changes is None
     X, y = _rules(120, 3)
     model = ConvexNetworkRegressor().fit(X, y)
     assert model.metric_selection_.rates
@@ -223,10 +237,89 @@ def test_rates_that_are_refused_leave_the_penalty_as_it_was():
     assert compared.best.spreads == pytest.approx([spread(KERNEL(folds.X[kept])) for kept in folds.kept])
 
 
-def test_rates_of_another_width_are_no_network(tmp_path, classifier):
-    save_model(classifier, tmp_path / "model.npz")
-    with np.load(tmp_path / "model.npz") as file:
-        arrays = dict(file)
-    np.savez(tmp_path / "short.npz", **arrays | {"kernel_rates": arrays["kernel_rates"][1:]})
-    with pytest.raises(ValueError, match="the rates do not fit the rows"):
-        load_model(tmp_path / "short.npz")
+@pytest.mark.parametrize(
+    ("shares", "noises", "wrong", "n_tried", "taken"),
+    [
+        ((0.9, 0.8), (0, 0), (0.3, 0.3, 0.3), 2, 2),
+        ((0.8, 0.9), (0, 0), (0.3, 0.3, 0.3), 2, 1),
+        ((0.99, 0.8), (0.5, 0), (0.3, 0.3, 0.3), 2, 2),  # the gain of the first may be chance
+        ((0.99, 0.99), (0.5, 0.5), (0.3, 0.3, 0.3), 2, 0),
+        ((1.01, 0.8), (0, 0), (0.3, 0.3, 0.3), 1, 0),  # the first gains nothing: there is no second
+        ((0.9, 0.8), (0, 0), (0.3, 0.1, 0.2), 2, 1),  # fewer mistakes come before the gain
+        ((0.9, 0.8), (0, 0), (0.3, 0.4, 0.3), 2, 2),
+        ((0.9, 0.8), (0, 0), (0.3, 0.4, 0.4), 2, 0),
+    ],
+)
+def test_the_round_with_fewest_mistakes_and_then_the_largest_gain_is_taken(
+    shares, noises, wrong, n_tried, taken, monkeypatch
+):
+    judge, judged, begun = Folds.judge, [], []
+
+    def judge_as_planned(folds, kernels, factor, spreads=None):
+        begun.append(factor)
+        share, noise, k = (1.0, *shares)[len(judged)], (0, *noises)[len(judged)], len(judged)
+        result = judge(folds, kernels, 1.0, spreads)
+        first = judged[0].errors if judged else np.ones_like(result.errors)
+        errors = first * (share + noise * (-1) ** np.arange(len(first)))
+        judged.append(result._replace(errors=errors, factor=4.0 ** (k + 1)))
+        return judged[-1]
+
+    planned = iter(wrong)
+    monkeypatch.setattr(Folds, "judge", judge_as_planned)
+    compared = compare_metrics(
+        KERNEL,
+        Problem(ROWS, TARGETS[:, :1]),
+        1e-2,
+        1,
+        (),
+        lambda predictions, truth: np.arange(len(truth)) < next(planned) * len(truth),
+    )
+    assert begun == [1.0] + [4.0] * n_tried
+    assert [trial.shape for trial in compared.trials] == ["none"] + ["rates"] * n_tried
+    assert compared.rates == taken
+    assert compared.best is judged[taken]
+    assert compared.factors == (4.0 ** (taken + 1),)
+    assert (compared.rate_changes is None) == (taken == 0)
+
+
+def test_changes_are_those_that_were_found_and_lambda_that_of_a_unit_of_spread(monkeypatch):
+    moved = np.linspace(-0.5, 0.7, D + 2)
+    monkeypatch.setattr(metric_frame, "minimize", lambda *args, **options: type("", (), {"x": moved}))
+    kernel, changes = next(learn_rates(FRAMED, ROWS, TARGETS, 1.0))
+    changed = GateKernel(
+        1.0, FRAMED.frame, 2.0 * np.exp(moved[-2]), 4.0, FRAMED.level_rates(D) / 4.0 * np.exp(moved[:-2])
+    )
+    np.testing.assert_allclose(kernel(ROWS), changed(ROWS))
+    np.testing.assert_allclose(changes[:-1], moved[:-1])
+    assert np.exp(changes[-1]) * spread(changed(ROWS)) == pytest.approx(np.exp(moved[-1]) * spread(FRAMED(ROWS)))
+
+
+def test_rates_begin_at_the_penalty_of_what_was_judged(monkeypatch):
+    problem = Problem(ROWS, TARGETS, WEIGHTS)
+    compared = compare_metrics(KERNEL, problem, 1e-2, 1, (), None)
+    folds, learned = compared.folds, {}
+    sizes = np.array([spread(KERNEL(folds.X[kept])) for kept in folds.kept])
+    before = compared.best._replace(kernels=folds.first, factor=4.0, spreads=list(sizes / 3))
+
+    def learn(kernel, rows, targets, radius, weights):
+        fold = next(k for k, kept in enumerate(folds.kept) if np.array_equal(folds.X[kept], rows))
+        learned[fold] = radius, weights, targets
+        return iter([metric_frame.LearnedRates(kernel, np.full(D + 2, 1.0 + fold))])
+
+    monkeypatch.setattr(metric_folds, "learn_rates", learn)
+    _, spreads, changes = next(folds.with_learned_rates(before))
+    for fold, kept in enumerate(folds.kept):
+        radius, weights, targets = learned[fold]
+        assert radius == pytest.approx(N * 1e-2 * 4.0 * 3.0)
+        np.testing.assert_allclose(weights, folds.weights[kept] / folds.weights[kept].mean())
+        np.testing.assert_array_equal(targets, folds.targets[kept])
+    assert spreads == pytest.approx(sizes / 3 / np.exp(1.0 + np.arange(len(sizes))))
+    assert changes == pytest.approx((1 + len(sizes)) / 2)
+
+
+def test_of_a_metric_the_penalty_is_in_proportion_to_the_spread():
+    X = np.random.default_rng(0).standard_normal((200, 6))
+    compared = compare_metrics(GateKernel(bias=2.0), Problem(X, np.abs(X[:, :1])), 1e-3, 1, ("diagonal",), None)
+    assert compared.chosen.n_iter == 1
+    first = [spread(GateKernel(bias=2.0)(compared.folds.X[kept])) for kept in compared.folds.kept]
+    assert compared.best.spreads == pytest.approx(first)
