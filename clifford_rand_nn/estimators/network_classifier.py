@@ -71,8 +71,8 @@ class ConvexNetworkClassifier(AccuracyMixin, BaseConvexNetwork):
                 that squares choose, and at most 3000 rows in memory differ; with `Shards` there may be any number, and
                 Newton's method goes over them some ten to thirty times. "auto" is squared, but logistic if for rows
                 left out its calibrated probabilities are better and no more labels are wrong; it is tried in memory if
-                that is expected to take 3 seconds or less: with a learned metric up to 2000 rows of two classes
-                or 680 of three, without one 2900 or 970.
+                that is expected to take 3 seconds or less: with a learned metric some 2000 rows of two classes
+                or 670 of three, without one 2900 or 960.
             class_weight : None, "balanced" or dict of numbers
                 As in scikit-learn: weights of the rows of a class.
             """,

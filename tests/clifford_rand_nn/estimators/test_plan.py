@@ -82,6 +82,28 @@ def test_parts_are_those_of_the_fit():
     assert not any("loss" in name for name in nn.ConvexNetworkRegressor().plan(rows(100, 2)).parts)
 
 
+@pytest.mark.parametrize(
+    ("n", "n_classes", "iterations", "is_tried"),
+    [
+        (2000, 2, "auto", True),
+        (2060, 2, "auto", False),
+        (2800, 2, 0, True),
+        (2950, 2, 0, False),
+        (670, 3, "auto", True),
+    ],
+)
+def test_the_logistic_loss_is_tried_where_it_takes_three_seconds(n, n_classes, iterations, is_tried):
+    model = nn.ConvexNetworkClassifier(max_metric_iter=iterations)
+    assert ("logistic loss" in model.plan(rows(n, 2), np.arange(n) % n_classes).parts) == is_tried
+
+
+def test_with_more_rows_than_are_compared_the_logistic_loss_is_tried():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((COMPARED + 50, 2))
+    model = nn.ConvexNetworkClassifier(max_metric_iter=0).fit(X, X[:, 0] + rng.standard_normal(len(X)) > 0)
+    assert set(model.loss_scores_) == {"squared", "logistic"}
+
+
 @pytest.mark.parametrize("kind", [nn.GatedReLURegressor, nn.ConvexReLUClassifier, nn.CrossProductLassoRegressor])
 def test_beta_is_selected_by_fits_to_every_fold(kind, monkeypatch):
     once = kind(random_state=0).plan(rows(120, 4)).parts
