@@ -164,9 +164,7 @@ class NetworkClaim:
 
     def dual_norm(self, X: Array, theta: Array) -> float:
         """Return the largest correlation of ``theta`` with a unit neuron of the family, no less by rounding."""
-        pricer = self.family.pricer(self.rows(X))
-        norms = 1 + gamma(2 * self.d + theta.shape[1] + 16)  # of a neuron, and of its outputs
-        return norms * pricer.price(theta, 1).size + pricer.rounding_error(theta)
+        return self.family.dual_norm(self.rows(X), theta)
 
     def dual_penalty(self, X: Array, theta: Array) -> float:
         """Return 0: the penalty is a norm."""

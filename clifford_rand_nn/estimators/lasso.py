@@ -178,7 +178,9 @@ class CrossProductLasso(ConvexNetwork):
         self.spanning_rows_ = solution.neurons.take(np.flatnonzero(solution.values.any(axis=1))).rows
         self.patterns_ = self.gates_.activations(task.X)
         claim = NetworkClaim(network, family)
-        self._conclude(without_feature(result, task.feature), pricer.scope, pricer.n_atoms, claim, task)
+        # columns that are held lack planes that agree with others to 1e-10
+        norm = family.dual_norm(task.X, result.dual_point) if self._holds(pricer) else None
+        self._conclude(without_feature(result, task.feature), pricer.scope, pricer.n_atoms, claim, task, norm)
 
     def _shares(self) -> Array:
         # A linear model has seen the targets, so it takes half of them up at once: larger betas are compared too.

@@ -137,7 +137,8 @@ def _train(problem: Problem, choices: SparseNetworkChoices) -> TrainedSparseNetw
         solution = limits.after(time.perf_counter() - began).solve_columns(lasso, start)
         listed = Neurons.free(atoms.directions, atoms.offsets)  # duplicates of rows change places, on which they lie
         family = family or Family("neurons", path.p, False, listed, feature)
-        sure = sure_result(solution, lasso.datafit, rows, beta, prices=np.ptp(problem.targets, axis=0))
+        prices, norm = np.ptp(problem.targets, axis=0), family.dual_norm(Z, solution.dual_point)
+        sure = sure_result(solution, lasso.datafit, rows, beta, prices=prices, norm=norm)
         return solution, _proved(sure, atoms, beta, family, standard, Z)
 
     exact = Family.of(path.dictionary, feature) if whole and path.dictionary.is_exact else None

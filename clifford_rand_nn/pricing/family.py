@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clifford_rand._checks import check_bool, check_choice, check_positive, describe, fail
+from clifford_rand._typing import Array
 from clifford_rand_nn.gates.dictionary import CrossProductDictionary, cross_product_dictionary
 from clifford_rand_nn.gates.enumeration import count_patterns, enumerate_gates
 from clifford_rand_nn.gates.hyperplanes import Gates
@@ -17,6 +18,7 @@ from clifford_rand_nn.pricing.cones import ConePricer
 from clifford_rand_nn.pricing.moments import MomentPricer, Multipliers
 from clifford_rand_nn.pricing.simplices import MAX_D, SimplexPricer
 from clifford_rand_nn.pricing.sweep import SweepPricer
+from clifford_rand_nn.rounding import gamma
 from clifford_rand_nn.sparse_rows import with_feature
 
 _MOST_COLUMNS = 10**9  # half an hour a pricing at some 10⁶ columns a second: beyond, a wait without end
@@ -86,6 +88,12 @@ class Family:
         """Return the family of the cross products of rows X (n, d) as they are in double precision, one by one."""
         dictionary = cross_product_dictionary(with_feature(X, self.feature), f"l{self.p}", bias=self.bias)
         return Family("neurons", self.p, self.bias, dictionary.neurons(), self.feature)
+
+    def dual_norm(self, X: Array, theta: Array) -> float:
+        """Return the largest correlation of ``theta`` (n, C) with a unit neuron of the family, no less by rounding."""
+        pricer = self.pricer(X)
+        norms = 1 + gamma(2 * X.shape[1] + theta.shape[1] + 16)  # of a neuron, and of its outputs
+        return norms * pricer.price(theta, 1).size + pricer.rounding_error(theta)
 
     def pricer(self, X: NDArray[np.float64]) -> Pricer:
         """Return the pricer of the family on the rows X (n, d); with a feature its neurons are of [X c], d + 1.

@@ -218,14 +218,21 @@ def with_status(result: Result[Solution], status: Status, advice: str = "", **ch
 
 
 def sure_result(
-    result: Result[Any], datafit: Datafit, rows: Any, beta: float, squares: int = 0, prices: Array | None = None
+    result: Result[Any],
+    datafit: Datafit,
+    rows: Any,
+    beta: float,
+    squares: int = 0,
+    prices: Array | None = None,
+    norm: float | None = None,
 ) -> Result[Any]:
     r"""Return a result whose gap counts all that rounding may have added to its bound, and not `USUAL` alone.
 
     A dual point scaled by :math:`s=n\beta/(n\beta+e)` has norms within :math:`n\beta`, and a value of sD or more, as D
     is concave and at least 0 at 0; e is what rounding may take from a norm of activations on the ``rows`` (n, d).
     ``squares``: how many squared norms the penalty is half of; 0 if it is of norms. ``prices`` (C,): what the sum of
-    theta over the rows, which is to be 0, costs for each output of a free intercept.
+    theta over the rows, which is to be 0, costs for each output of a free intercept. ``norm``: the dual norm of theta
+    with its rounding, where the family was priced again, :math:`n\beta+e`.
     """
     theta, value, lengths = result.dual_point, result.objective - result.duality_gap, row_lengths(rows)
     n, C = theta.shape
@@ -235,7 +242,7 @@ def sure_result(
         unit, gains = 2 * n**2 * beta, datafit.dual_value(theta)
         value = gains - square_above(unit * (gains - value), squares, lost) / unit
     else:
-        value *= n * beta / (n * beta + lost)
+        value *= min(1.0, n * beta / (n * beta + lost if norm is None else norm))
     if prices is not None:
         value -= float(np.abs([math.fsum(column) for column in theta.T]) @ prices) / n
     return replace(result, duality_gap=result.objective - value + datafit.rounding_error(theta))

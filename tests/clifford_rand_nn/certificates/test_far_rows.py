@@ -126,3 +126,16 @@ def test_linear_programs_of_cones_bound_by_their_multipliers():
     X[1::2] += 1e-8 * rng.normal(size=(3, 3))
     model = nn.ConvexReLURegressor(n_gates=6, beta=1e-9, penalty="group_l1", bias="free", random_state=0)
     agrees(model, X, rng.normal(size=6))
+
+
+@pytest.mark.parametrize(("few", "seed", "d"), [(True, 0, 3), (True, 10, 4), (False, 5, 3), (False, 16, 4)])
+def test_planes_through_near_copies_are_priced_one_by_one(few, seed, d):
+    """Of planes that agree to 1e-10 one had a column; another was correlated with the dual point by 3e-10 more."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(12, d)), rng.normal(size=12)
+    X[:4] = X[4:8] + 1e-10 * rng.normal(size=(4, d))
+    model = nn.CrossProductLassoRegressor(beta=1e-2)
+    if few:
+        model = nn.ConvexNetworkRegressor(gates="row_spanned", n_neurons=7, beta=1e-2, max_metric_iter=0)
+    stated = model.fit(X, y).certificate_
+    assert stated.lower_bound <= stated.verify(X, y).lower_bound * (1 + 1e-12)
