@@ -121,21 +121,26 @@ class Datafit:
         :math:`theta + WQmu` with the curvature W of the loss there: entries at a bound stay, and a small probability
         moves by a small share. They go on until Q^T theta is rounding noise, or as long as each at least halves it.
         More than two are needed where a bias runs to infinity because one class is absent from a gate: the entries it
-        drives to a bound are clipped there, and the others are balanced again.
+        drives to a bound are clipped there, and the others are balanced again. Where a step halves nothing, as what is
+        missing is that of entries that should be 0, those of its size become 0, once.
         """
         if self.loss.is_quadratic and self.sample_weight is None:
             for _ in range(2):
                 theta = theta - Q @ (Q.T @ theta)
             return theta
-        best, least = theta, np.inf
+        best, least, norm, is_cut = theta, np.inf, float(np.linalg.norm(theta)), False
         for _ in range(_NEWTON_STEPS):
             excess = Q.T @ theta
             size, last = float(np.linalg.norm(excess)), least
             if size < least:
                 best, least = theta, size
-            if size <= _BALANCED * np.linalg.norm(theta) or size > 0.5 * last:
+            if size <= _BALANCED * norm or (size > 0.5 * last and (is_cut or least > _FEASIBLE * norm)):
                 break
-            theta = self._balancing_step(theta, Q, excess)
+            if size > 0.5 * last:
+                is_cut, theta = True, np.where(np.abs(best) <= 2 * least, 0.0, best)
+                theta = theta if self.loss.separable else theta - self.y * theta.sum(axis=1, keepdims=True)
+            else:
+                theta = self._balancing_step(theta, Q, excess)
         return best
 
     def _balancing_step(self, theta: Array, Q: Array, excess: Array) -> Array:
