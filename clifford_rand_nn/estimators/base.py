@@ -30,7 +30,7 @@ from clifford_rand_nn.networks import TwoLayerNetwork, balanced_gated, gated_pre
 from clifford_rand_nn.problems.coordinates import CsrRows
 from clifford_rand_nn.problems.duality import DualBound, relative_gap
 from clifford_rand_nn.problems.gated import Coefficients
-from clifford_rand_nn.problems.loss_registry import has_delta, split_weights
+from clifford_rand_nn.problems.loss_registry import as_loss, has_delta, split_weights
 from clifford_rand_nn.relu_paths import FIRST_SHARE
 from clifford_rand_nn.solvers.base import Limits, Result, Status, check_limits, sure_result, with_status
 from clifford_rand_nn.solvers.stopping import Interrupts, unless_interrupted
@@ -306,13 +306,10 @@ class ConvexNetwork(RowPlanning, RescaledFit):
         """Set what every fit ends with; warn of a solver that did not end with the optimum, or a network off it."""
         self.result_, self.n_iter_ = result, max(1, result.n_iter)
         datafit, squares = task.datafit(type(self).__name__, self._own_delta), n_patterns * (self.penalty == "ridge")
-        # what sums of theta cost: a point is made to sum to 0 exactly, one of a softmax stays as it is
         prices = np.ptp(task.targets, axis=0) if datafit.loss.separable else np.abs(claim.intercept)
         rows, free = with_feature(task.X, task.feature), prices * self.fit_intercept
         sure = sure_result(result, datafit, rows, self.beta_, squares, free, norm)
-        bound = DualBound(sure.objective - sure.duality_gap, sure.dual_point)
-        values = proved(sure.objective, bound, datafit.loss.separable and self.fit_intercept)
-        self._certify(claim, task.classes, scope=scope, n_patterns=n_patterns, **values)
+        self._certify(claim, task.classes, scope=scope, n_patterns=n_patterns, **self._proof(sure, task))
         message = "" if result.converged else result.message
         lost = sure.duality_gap - result.duality_gap > _LOST * result.objective
         if lost or task.loses_objective(claim, result):
@@ -325,6 +322,10 @@ class ConvexNetwork(RowPlanning, RescaledFit):
                 )
         if message:
             self._warn(message, 6)
+
+    def _proof(self, result: Result[Any], task: Task) -> dict[str, Any]:
+        bound = DualBound(result.objective - result.duality_gap, result.dual_point)
+        return proved(result.objective, bound, self.fit_intercept and as_loss(task.loss, type(self).__name__).separable)
 
     def _end(self, status: Status) -> None:
         """Take another status, which came after the solver's end."""

@@ -231,7 +231,8 @@ def sure_result(
     A dual point scaled by :math:`s=n\beta/(n\beta+e)` has norms within :math:`n\beta`, and a value of sD or more, as D
     is concave and at least 0 at 0; e is what rounding may take from a norm of activations on the ``rows`` (n, d).
     ``squares``: how many squared norms the penalty is half of; 0 if it is of norms. ``prices`` (C,): what the sum of
-    theta over the rows, which is to be 0, costs for each output of a free intercept. ``norm``: the dual norm of theta
+    theta over the rows, which is to be 0, costs for each output of a free intercept: a separable loss changes targets
+    by it, a softmax leaves it. ``norm``: the dual norm of theta
     with its rounding, where the family was priced again, :math:`n\beta+e`.
     """
     theta, value, lengths = result.dual_point, result.objective - result.duality_gap, row_lengths(rows)
