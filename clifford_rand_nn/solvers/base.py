@@ -232,8 +232,8 @@ def sure_result(
     is concave and at least 0 at 0; e is what rounding may take from a norm of activations on the ``rows`` (n, d).
     ``squares``: how many squared norms the penalty is half of; 0 if it is of norms. ``prices`` (C,): what the sum of
     theta over the rows, which is to be 0, costs for each output of a free intercept: a separable loss changes targets
-    by it, a softmax leaves it. ``norm``: the dual norm of theta
-    with its rounding, where the family was priced again, :math:`n\beta+e`.
+    by it, a softmax leaves it. ``norm``: the dual norm of theta with its rounding, where the family was priced again,
+    :math:`n\beta+e`.
     """
     theta, value, lengths = result.dual_point, result.objective - result.duality_gap, row_lengths(rows)
     n, C = theta.shape
@@ -243,7 +243,7 @@ def sure_result(
         unit, gains = 2 * n**2 * beta, datafit.dual_value(theta)
         value = gains - square_above(unit * (gains - value), squares, lost) / unit
     else:
-        value *= min(1.0, n * beta / (n * beta + lost if norm is None else norm))
+        value *= n * beta / (n * beta + lost if norm is None else max(norm, n * beta))
     if prices is not None:
         value -= float(np.abs([math.fsum(column) for column in theta.T]) @ prices) / n
     return replace(result, duality_gap=result.objective - value + datafit.rounding_error(theta))
