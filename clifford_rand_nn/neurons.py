@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_array, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn._records import short_repr
+from clifford_rand_nn.rounding import Pair, product
 
 _ON_PLANE = 1e-8  # of |x|_max |v|_1 + |b|: elimination puts spanning rows within some 1e-13 of their hyperplane
 
@@ -73,27 +74,36 @@ class Neurons:
     def training_columns(self, X: NDArray[Any]) -> Array:
         r"""Activations on the rows X (n, d) that span the hyperplanes, as (n, m); there exactly 0, not its rounding.
 
+        Far from the origin, where products with rows and offsets cancel, they are those of centered rows: of the planes
+        through the spanning rows, which have more digits than the offsets, or of the neurons as they are.
+
         Raises
         ------
         ArgumentError
             ``rows`` are not rows of X on the hyperplanes: X is something else, or rounding has moved the hyperplanes.
         """
-        K = self.columns(X)
-        if self.rows.shape[1]:
-            neuron, place = np.nonzero((self.rows >= 0) & (self.rows < len(K)))
-            on_plane = K[self.rows[neuron, place], neuron]
-            largest = float(np.abs(X).max(initial=0.0))
-            scale = largest * self.norms(1) + np.abs(self.offsets)
-            off = on_plane > _ON_PLANE * scale[neuron]
-            if off.any():
-                rule = f"rows that planes go through to {_ON_PLANE:.0e} of their size"
-                value = describe(f"planes that are up to {(on_plane / scale[neuron])[off].max():.0e} off")
-                hint = (
-                    "Pass the rows of the training; if they are, center and scale the columns, and merge near copies."
-                )
-                raise fail("X", "a dictionary", rule, value, hint)
-            K[self.rows[neuron, place], neuron] = 0
-        return K
+        if not self.offsets.any() and not self.rows.shape[1]:
+            return self.columns(X)
+        data = np.asarray(X, dtype=np.float64)
+        center = data.mean(axis=0) if self.offsets.any() else np.zeros(self.d)
+        K = np.asarray((data - center) @ self.directions)
+        moved = product(Pair(center[None], 0 * center[None]), self.directions, self.offsets)
+        offsets = moved.high[0] + moved.low[0]
+        neuron, place = np.nonzero((self.rows >= 0) & (self.rows < len(K)))
+        own = self.rows[neuron, place]
+        on_plane = K[own, neuron] + offsets[neuron]
+        scale = float(np.abs(data).max(initial=0.0)) * self.norms(1) + np.abs(self.offsets)
+        off = on_plane > _ON_PLANE * scale[neuron]
+        if off.any():
+            rule = f"rows that planes go through to {_ON_PLANE:.0e} of their size"
+            value = describe(f"planes that are up to {(on_plane / scale[neuron])[off].max():.0e} off")
+            hint = "Pass the rows of the training; if they are, center and scale the columns, and merge near copies."
+            raise fail("X", "a dictionary", rule, value, hint)
+        if center.any():
+            offsets[neuron] = -K[own, neuron]
+        K += offsets
+        K[own, neuron] = 0
+        return np.maximum(K, 0, out=K)
 
     def misses(self, X: NDArray[Any]) -> Array:
         """Return how far from 0 neurons are on the rows of X (n, d) that span the hyperplanes, (m, k)."""

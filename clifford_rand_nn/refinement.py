@@ -168,7 +168,7 @@ def prune(network: TwoLayerNetwork, X: ArrayLike, *, p: int = 2, fit_intercept: 
     if values.shape[1] == 1:
         atoms, values, intercept = _added_up(WeightedNeurons(atoms, values, intercept), data, p)
     start = Weights(np.arange(len(atoms)), values, intercept)
-    columns, kept, moved = purify(atoms.columns(data), start, fit_intercept)
+    columns, kept, moved = purify(atoms.training_columns(data), start, fit_intercept)
     return balanced_network(WeightedNeurons(atoms.take(columns), kept, moved), p)
 
 
@@ -214,14 +214,14 @@ def pruned(
 def _judged(
     solution: WeightedNeurons, X: NDArray[np.float64], datafit: Datafit, beta: float
 ) -> tuple[NDArray[np.float64], float]:
-    f = solution.predictions(X)
+    f = solution.neurons.training_columns(X) @ solution.values + solution.intercept
     return f, datafit.value(f) + beta * float(np.linalg.norm(solution.values, axis=1).sum())
 
 
 def _added_up(solution: WeightedNeurons, X: NDArray[np.float64], p: int) -> WeightedNeurons:
     """One neuron for each pattern and sign; a sum without weights is on everywhere and goes into the intercept."""
     atoms, values, intercept = solution
-    K = atoms.columns(X)
+    K = atoms.training_columns(X)
     on = _ON_PLANE * K.max(axis=0, initial=0.0) < K
     group = distinct_columns(np.vstack([on, values.T > 0]))[1]
     belongs = np.arange(group.max(initial=-1) + 1)[:, None] == group  # (groups, neurons)

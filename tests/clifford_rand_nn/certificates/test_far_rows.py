@@ -9,6 +9,7 @@ import pytest
 import clifford_rand_nn as nn
 from clifford_rand_nn.certificates.claims import NetworkClaim
 from clifford_rand_nn.gates.dictionary import cross_product_dictionary
+from clifford_rand_nn.neurons import Neurons
 from clifford_rand_nn.pricing.base import BlockPricer
 from clifford_rand_nn.pricing.family import Family
 
@@ -139,3 +140,24 @@ def test_planes_through_near_copies_are_priced_one_by_one(few, seed, d):
         model = nn.ConvexNetworkRegressor(gates="row_spanned", n_neurons=7, beta=1e-2, max_metric_iter=0)
     stated = model.fit(X, y).certificate_
     assert stated.lower_bound <= stated.verify(X, y).lower_bound * (1 + 1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_of_rows_that_differ_in_their_last_digits(seed):
+    """Products with rows of 1e8 and offsets cancel to 1e-6: columns were off by a percent, objectives below bounds."""
+    rng = np.random.default_rng(seed)
+    X, y = 1e8 + 1e-6 * rng.normal(size=(9, 2)), rng.integers(0, 2, 9)
+    y[:2] = 0, 1
+    agrees(nn.ConvexReLUClassifier(beta=1e-9, bias="free", gates="exhaustive", loss="logistic"), X, y)
+
+
+def test_columns_of_planes_through_rows_do_not_depend_on_the_origin():
+    """At 2^26 offsets are rounded by up to 2^-24, a tenth of the distance of rows: a plane through a row needs none."""
+    rng = np.random.default_rng(0)
+    X, V = 2.0**-20 * rng.integers(-50, 50, size=(8, 2)), rng.integers(-3, 4, size=(2, 5)).astype(float)
+    rows = rng.integers(0, 8, size=(5, 1))
+    offsets = -np.einsum("md,dm->m", X[rows[:, 0]], V)
+    far = offsets - 2.0**26 * V.sum(axis=0) + 2.0**-24 * rng.integers(-1, 2, size=5)
+    expected = Neurons(V, offsets, rows).columns(X)
+    np.testing.assert_array_equal(Neurons(V, far, rows).training_columns(X + 2.0**26), expected)
