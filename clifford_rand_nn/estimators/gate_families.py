@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from clifford_rand._checks import as_generator, check_integer
 from clifford_rand._threads import blas_threads
 from clifford_rand_nn.certificates.claims import KernelClaim
-from clifford_rand_nn.certificates.values import proved, with_network_values
+from clifford_rand_nn.certificates.values import with_network_values
 from clifford_rand_nn.estimators.base import ConvexNetwork
 from clifford_rand_nn.estimators.task import Task, WarmStart, refuse_together
 from clifford_rand_nn.gates.enumeration import central_count, chosen_patterns, deadline
@@ -19,7 +19,6 @@ from clifford_rand_nn.gates.sampling import sample_gates
 from clifford_rand_nn.kernel_network.kernel_problem import GateKernel, KernelMatrix, KernelProblem
 from clifford_rand_nn.kernel_network.network import KernelNetwork
 from clifford_rand_nn.kernel_network.standardization import Standardization
-from clifford_rand_nn.problems.duality import DualBound
 from clifford_rand_nn.solvers.kernel_newton import KernelNewton
 
 _WHEN_CHOSEN = 0.15  # share of max_time for the enumeration where beta is selected
@@ -127,9 +126,7 @@ class InfiniteFamily(GatedFamily):
         network = KernelNetwork(unscaled, GateKernel(task.feature or 0.0), X, alpha, intercept)
         self._set_kernel(network)
         self.result_, self.n_iter_ = result, max(1, result.n_iter)
-        bound = DualBound(result.objective - result.duality_gap, result.dual_point)
-        values = proved(result.objective, bound, problem.datafit.loss.separable and self.fit_intercept)
-        self._certify(KernelClaim(network), task.classes, scope=_SCOPE, n_patterns=0, **values)
+        self._certify(KernelClaim(network), task.classes, scope=_SCOPE, n_patterns=0, **self._proof(result, task))
         # of K alpha, as the network predicts, and of K in all digits
         self.certificate_ = with_network_values(self.certificate_, X, task.targets, task.weights, bound=True)
         if not result.converged:
