@@ -11,7 +11,8 @@ from numpy.linalg import eigh
 
 from clifford_rand._checks import machine_memory, quantity
 from clifford_rand._threads import ONE_BLAS_THREAD
-from clifford_rand_nn._records import TextShown, aligned
+from clifford_rand_nn._records import TextShown
+from clifford_rand_nn._words import aligned
 
 _ORDER, _SMALL, _REPEATS = 512, 256, 3  # of the product and of the eigendecomposition that are timed: 0.05 s in all
 _SHARE_OF_MEMORY = 0.5  # of what the machine has, if no limit is given

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_choice, check_path, describe, fail
 from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError, available, require
-from clifford_rand_nn._records import some_of
+from clifford_rand_nn._words import some_of
 from clifford_rand_nn.row_sums import Block, Engine, Part, PartWork
 from clifford_rand_nn.shards.engines import as_engine
 from clifford_rand_nn.shards.source import Shards, shard_blocks, whole_shards

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from clifford_rand.errors import ArgumentError, MissingDependencyError, printable
-from clifford_rand_nn._records import aligned, joined, printable_lines, some_of
+from clifford_rand_nn._words import aligned, joined, printable_lines, some_of
 from clifford_rand_nn.cli import was_interrupted
 
 _PARAMETER = re.compile(r"The '(\w+)' parameter of (?:TableEncoder|read_frame|read_blocks) must")

@@ -4,7 +4,7 @@ from typing import Any
 
 from clifford_rand._checks import check_choice, check_positive, fail
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn._records import joined
+from clifford_rand_nn._words import joined
 from clifford_rand_nn.cli.fit_options import FiniteModel, ModelChoice, as_beta, as_bytes, as_count
 from clifford_rand_nn.estimators.gated import GatedReLUClassifier, GatedReLURegressor
 from clifford_rand_nn.estimators.lasso import CrossProductLassoClassifier, CrossProductLassoRegressor

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_number
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn._records import some_of
+from clifford_rand_nn._words import some_of
 from clifford_rand_nn.cli.console import print_json, refused_data, say, show_pairs, show_table
 from clifford_rand_nn.cli.options import Scoring, TableFormat, check_source
 from clifford_rand_nn.cli.tables import (

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from clifford_rand._checks import check_number
 from clifford_rand._files import read_npz
 from clifford_rand.errors import ArgumentError, available, install_command, require
-from clifford_rand_nn._records import some_of
+from clifford_rand_nn._words import some_of
 from clifford_rand_nn.certificates.claims import KernelClaim, NetworkClaim
 from clifford_rand_nn.cli.console import check_out, complain, refused_data, say, show_pairs
 from clifford_rand_nn.cli.tables import LoadedModel, named_errors, read_noted, take_apart

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clifford_rand._files import read_npz
-from clifford_rand_nn._records import some_of
+from clifford_rand_nn._words import some_of
 from clifford_rand_nn.cli.console import print_json, say, show_pairs, show_table
 from clifford_rand_nn.cli.tables import LoadedModel, read_model
 from clifford_rand_nn.displays.facts import Comparison, Facts

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from clifford_rand._checks import as_array, as_real, check_choice, check_fits, check_integer, describe, fail
 from clifford_rand._typing import ArrayLike, NDArray
-from clifford_rand_nn._records import literal
+from clifford_rand_nn._words import literal
 from clifford_rand_nn.displays.style import FIRST, SECOND, axes_of, network_of, places_of
 from clifford_rand_nn.estimators.folds import group_numbers
 from clifford_rand_nn.estimators.network_base import BaseConvexNetwork

@@ -27,7 +27,7 @@ from scipy.stats import rankdata
 
 from clifford_rand._typing import Array
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn._records import shortened
+from clifford_rand_nn._words import shortened
 from clifford_rand_nn.displays.facts import Association, Distribution, Rows
 from clifford_rand_nn.tables.cells import is_missing, numbers, words
 from clifford_rand_nn.tables.column_readers import DateReader

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import quantity
 from clifford_rand.errors import require
-from clifford_rand_nn._records import literal, shortened
+from clifford_rand_nn._words import literal, shortened
 from clifford_rand_nn.displays.baselines import Influence
 from clifford_rand_nn.displays.facts import Comparison, Distribution
 from clifford_rand_nn.displays.style import FIRST, GREY, SECOND

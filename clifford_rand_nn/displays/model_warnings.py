@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from clifford_rand._typing import Array
-from clifford_rand_nn._records import some_of
+from clifford_rand_nn._words import some_of
 from clifford_rand_nn.displays.baselines import make_folds
 from clifford_rand_nn.displays.facts import ModelWarning, Rows
 from clifford_rand_nn.sparse_rows import merged_rows

@@ -16,7 +16,7 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from clifford_rand import __version__
 from clifford_rand._files import replaced
 from clifford_rand.errors import require
-from clifford_rand_nn._records import joined, printable_lines
+from clifford_rand_nn._words import joined, printable_lines
 from clifford_rand_nn.displays.baselines import Influence, find_influence
 from clifford_rand_nn.displays.calibration import CalibrationDisplay, LearningCurveDisplay, with_part
 from clifford_rand_nn.displays.distributions import LISTED, MOST_COLUMNS, MOST_PAIRED, MOST_ROWS, STRONG

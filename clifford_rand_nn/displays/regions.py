@@ -20,7 +20,8 @@ from clifford_rand._checks import (
 )
 from clifford_rand._typing import Array, ArrayLike, NDArray
 from clifford_rand.errors import require
-from clifford_rand_nn._records import literal, short_repr
+from clifford_rand_nn._records import short_repr
+from clifford_rand_nn._words import literal
 from clifford_rand_nn.displays.style import MARKERS, PALETTE, Planes, axes_of, encoded, planes_of, segments
 from clifford_rand_nn.estimators.rows import refused_by_scikit_learn, training_labels
 

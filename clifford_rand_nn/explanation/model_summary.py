@@ -7,7 +7,8 @@ import numpy as np
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn._records import TextShown, as_table, printable_lines, short_repr
+from clifford_rand_nn._records import TextShown, as_table, short_repr
+from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.estimators.task import drawn_state
 from clifford_rand_nn.explanation.context import ColumnImportance, Context, error_measure, importances

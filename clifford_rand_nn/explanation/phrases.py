@@ -7,7 +7,7 @@ import numpy as np
 
 from clifford_rand._typing import Array
 from clifford_rand.errors import require
-from clifford_rand_nn._records import literal, shortened, some_of
+from clifford_rand_nn._words import literal, shortened, some_of
 from clifford_rand_nn.explanation.context import Context, error_measure
 from clifford_rand_nn.explanation.sums import GatedSum
 from clifford_rand_nn.kernel_network.target_transform import NO_TRANSFORM

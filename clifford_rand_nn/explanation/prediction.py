@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import check_integer, describe, fail
 from clifford_rand._typing import Array
-from clifford_rand_nn._records import TextShown, printable_lines
+from clifford_rand_nn._records import TextShown
+from clifford_rand_nn._words import printable_lines
 from clifford_rand_nn.estimators.network_base import BaseConvexNetwork
 from clifford_rand_nn.explanation.context import Context, cell
 from clifford_rand_nn.explanation.phrases import column_notes, draw_prediction, largest, plane_text

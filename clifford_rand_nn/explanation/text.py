@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from clifford_rand_nn._records import aligned, shortened
+from clifford_rand_nn._words import aligned, shortened
 from clifford_rand_nn.explanation.context import Context, cell, error_measure
 from clifford_rand_nn.explanation.phrases import (
     column_notes,

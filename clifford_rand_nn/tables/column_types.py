@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clifford_rand._checks import quantity
 from clifford_rand.errors import ArgumentError, require
-from clifford_rand_nn._records import shortened
+from clifford_rand_nn._words import shortened
 from clifford_rand_nn.tables.cells import TRUTH, amount_of, as_word, distinct, has_codes, is_missing, is_rare, numbers
 from clifford_rand_nn.tables.dates import date_formats
 

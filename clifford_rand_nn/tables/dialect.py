@@ -14,7 +14,7 @@ from typing import IO, TextIO, cast
 
 from clifford_rand._checks import fail
 from clifford_rand.errors import ArgumentError
-from clifford_rand_nn._records import shortened
+from clifford_rand_nn._words import shortened
 from clifford_rand_nn.tables.writers import read_ending, refuse_duplicates
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}

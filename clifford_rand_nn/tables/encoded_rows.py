@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import check_choice, check_integer, describe, fail
 from clifford_rand.errors import ArgumentError, printable
-from clifford_rand_nn._records import shortened, some_of
+from clifford_rand_nn._words import shortened, some_of
 from clifford_rand_nn.tables.cells import as_frame, without_marks
 from clifford_rand_nn.tables.column_readers import READERS, DateReader, Reader, Unread
 from clifford_rand_nn.tables.column_types import KINDS, find_kinds

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from clifford_rand._checks import as_array, check_length, describe, fail
 from clifford_rand.errors import ArgumentError, require
-from clifford_rand_nn._records import TextShown, aligned, shortened
+from clifford_rand_nn._records import TextShown
+from clifford_rand_nn._words import aligned, shortened
 from clifford_rand_nn.tables.arrays import column_target, column_weights
 from clifford_rand_nn.tables.cells import as_frame, distinct, is_rare, numbers, without_marks
 from clifford_rand_nn.tables.column_readers import DateReader

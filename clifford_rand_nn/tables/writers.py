@@ -14,7 +14,7 @@ import numpy as np
 from clifford_rand._checks import check_path
 from clifford_rand._files import replaced
 from clifford_rand.errors import ArgumentError, available, require
-from clifford_rand_nn._records import printable_lines, some_of
+from clifford_rand_nn._words import printable_lines, some_of
 
 Write = Callable[[Mapping[str, Any]], None]
 
