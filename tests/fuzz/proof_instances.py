@@ -171,6 +171,7 @@ def _of_kernel(rng, proof, X, y, loss, weights, delta, starts):
     # the certificate counts what rounding of K costs, in the penalty as well
     size = np.sum(np.abs(net.alpha) * (np.abs(inner) @ np.abs(net.alpha)))
     noise += 8 * np.finfo(float).eps * proof.beta * float(size)
+    noise *= 1 + len(net.alpha) / 8  # it counts a rounding for each term of a sum
     if proof.claim.landmarks:
         return own, own, noise
     problem = GroupDescent([_features(K)], none, y, loss, proof.beta, True, proof.fit_intercept, weights, delta)
