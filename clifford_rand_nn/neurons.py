@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clifford_rand._checks import check_array, describe, fail
 from clifford_rand._typing import Array
 from clifford_rand_nn._records import short_repr
-from clifford_rand_nn.rounding import Pair, product
+from clifford_rand_nn.rounding import precise_dot
 
 _ON_PLANE = 1e-8  # of |x|_max |v|_1 + |b|: elimination puts spanning rows within some 1e-13 of their hyperplane
 
@@ -87,8 +87,7 @@ class Neurons:
         data = np.asarray(X, dtype=np.float64)
         center = data.mean(axis=0) if self.offsets.any() else np.zeros(self.d)
         K = np.asarray((data - center) @ self.directions)
-        moved = product(Pair(center[None], 0 * center[None]), self.directions, self.offsets)
-        offsets = moved.high[0] + moved.low[0]
+        offsets = precise_dot(center, self.directions, self.offsets)
         neuron, place = np.nonzero((self.rows >= 0) & (self.rows < len(K)))
         own = self.rows[neuron, place]
         on_plane = K[own, neuron] + offsets[neuron]

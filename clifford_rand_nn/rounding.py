@@ -130,6 +130,11 @@ def product(A: Pair, B: Array, start: Array) -> Pair:
     return two_sum(high, low + np.zeros_like(high))
 
 
+def precise_dot(row: Array, columns: Array, start: Array) -> Array:
+    """Return start (m,) + row (d,) times columns (d, m), rounded once: for terms that cancel."""
+    return product(Pair(row[None], 0 * row[None]), columns, start[None]).high[0]
+
+
 def _halves(a: Array) -> tuple[Array, Array]:
     scaled = _SPLIT * a
     high = scaled - (scaled - a)

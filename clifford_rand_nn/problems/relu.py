@@ -23,7 +23,7 @@ from clifford_rand_nn.problems.duality import (
     dual_bound,
     shrinkage,
 )
-from clifford_rand_nn.rounding import Pair, product
+from clifford_rand_nn.rounding import precise_dot
 
 _ROUNDS = 60  # of adding the rows that a projection violates; it needs 1 to 5
 _ROUNDING = 1e-14  # a product of a row and a point below this share of their lengths is zero
@@ -210,7 +210,7 @@ class ConvexReLUProblem(TrainingProblem):
         coef, offsets = _units(c)
         middle = self.X.mean(axis=0)
         weights = coef.reshape(-1, len(middle)).T
-        shift = product(Pair(middle[None], 0 * middle[None]), weights, offsets.reshape(1, -1)).high
+        shift = precise_dot(middle, weights, offsets.reshape(-1))
         return np.asarray((self.X - middle) @ weights + shift).reshape(self.n, *offsets.shape)
 
     def predictions(self, c: ReLUCoefficients) -> Array:
