@@ -185,9 +185,9 @@ def compare_metrics(
             with_rates.append((result, after, number, changes))
         elif result.gain <= 0:  # where rates lower no error they do not by moving further
             break
-    rates, learned = 0, None
+    rates, rate_changes = 0, None
     if with_rates:
-        result, best, rates, learned = min(with_rates, key=lambda item: (item[0].error_rate, -item[0].gain))
+        result, best, rates, rate_changes = min(with_rates, key=lambda item: (item[0].error_rate, -item[0].gain))
         chosen, factors = result._replace(shape=chosen.shape), (*factors[:-1], best.factor)
     return MetricComparison(
         chosen,
@@ -202,7 +202,7 @@ def compare_metrics(
         targets,
         weights,
         rates=rates,
-        rate_changes=learned,
+        rate_changes=rate_changes,
     )
 
 
