@@ -417,7 +417,7 @@ def test_gates_are_learned_where_held_out_rows_say_so():
     assert plain.metric_selection_ is None
     assert learned.metric_selection_.n_iter >= 1
     weights = np.diag(learned.metric_) * learned.network_.kernel.rates
-    assert weights[:5].min() > 5 * weights[5:].max()
+    assert weights[:5].min() > 10 * weights[5:].max()
     assert learned.score(new, truth) > plain.score(new, truth) + 0.03
     assert learned.loo_score_ == pytest.approx(learned.score(new, truth), abs=0.03)
     assert learned.certificate_.verify(X, y).relative_gap < 1e-8
