@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from clifford_rand_nn import rounding
 from clifford_rand_nn.kernel_network.leave_one_out import judge
-from clifford_rand_nn.rounding import additions, block_products, block_sums, exact_parts, gamma
+from clifford_rand_nn.rounding import additions, block_products, block_sums, exact_parts, gamma, precise_dot
 
 
 def exactly(A, b):
@@ -85,3 +85,14 @@ def test_bounds_of_the_kernel_are_below_the_exact_maximum_on_their_ray():
         along = sum(Fraction(a) * Fraction(t) for a, t in zip(alpha, y, strict=True))
         across = sum(Fraction(a) ** 2 * (Fraction(k) + 12 * Fraction(beta)) for a, k in zip(alpha, K, strict=True))
         assert 0 < Fraction(value) <= Fraction(beta) * along**2 / (2 * across)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e9])
+def test_a_precise_product_of_terms_that_cancel_is_rounded_once(size):
+    """What is left is 1e-9 of the terms: a plain sum has seven digits of it, twice the digits all."""
+    rng = np.random.default_rng(0)
+    row, columns = size * rng.standard_normal(6), rng.standard_normal((6, 20))
+    start = -(row @ columns) + 1e-9 * size * rng.standard_normal(20)
+    expected = [float(Fraction(s) + x) for s, x in zip(start.tolist(), exactly(columns, row)[0], strict=True)]
+    np.testing.assert_allclose(precise_dot(row, columns, start), expected, rtol=4e-16)
+    assert np.abs(start + row @ columns - expected).max() > 1e-8 * np.abs(expected).max()
