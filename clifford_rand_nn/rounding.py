@@ -132,7 +132,7 @@ def product(A: Pair, B: Array, start: Array) -> Pair:
 
 def precise_dot(row: Array, columns: Array, start: Array) -> Array:
     """Return start (m,) + row (d,) times columns (d, m), rounded once: for terms that cancel."""
-    return product(Pair(row[None], 0 * row[None]), columns, start[None]).high[0]
+    return np.asarray(product(Pair(row[None], 0 * row[None]), columns, start[None]).high[0])
 
 
 def _halves(a: Array) -> tuple[Array, Array]:
